@@ -1,0 +1,145 @@
+/**
+ * A Policy is plain data: what models a consumer may call, how its budgets step down, what is held when a caller
+ * states no cap. A PolicyVersion is one immutable document; documents along the consumer chain are merged, the
+ * nearest to the caller winning for each setting, while model lists only ever narrow.
+ */
+import { z } from "zod";
+
+export const TRAFFIC_CLASSES = ["core", "general", "marketing", "offline"] as const;
+
+/** What a rung does to a class of traffic, mildest first. */
+export const ACTION_KINDS = ["pass", "downgrade", "cache_only", "static", "defer", "protect", "refuse"] as const;
+export type ActionKind = (typeof ACTION_KINDS)[number];
+
+const basisPoints = z.int().min(0).max(1_000_000);
+
+export const actionSchema = z.strictObject({
+  kind: z.enum(ACTION_KINDS),
+  /** Cosine threshold of the response cache while this action is in force. */
+  cacheThreshold: z.number().min(0).max(1).optional(),
+  /** For `protect`. */
+  retryAfterSeconds: z.int().min(1).max(60).optional(),
+});
+export type Action = z.infer<typeof actionSchema>;
+
+export const rungSchema = z.strictObject({
+  /** Usage ratio from which the rung holds, in basis points of limit + grants: 9000 is 90 %. */
+  atBasisPoints: basisPoints,
+  name: z.string().min(1).max(40),
+  /** By traffic class; `*` stands for every class not named. */
+  actions: z.record(z.string(), actionSchema).refine((actions) => "*" in actions, "a rung needs an action for *"),
+});
+export type Rung = z.infer<typeof rungSchema>;
+
+export const ladderSchema = z.strictObject({
+  rungs: z
+    .array(rungSchema)
+    .min(1)
+    .max(12)
+    .refine(
+      (rungs) => rungs.every((rung, index) => index === 0 || rung.atBasisPoints > (rungs[index - 1]?.atBasisPoints ?? -1)),
+      "rungs must rise",
+    ),
+  /** Who may use a budget's overflow once its limit is reached. */
+  overflow: z.enum(["all", "vip", "none"]).default("none"),
+});
+export type Ladder = z.infer<typeof ladderSchema>;
+
+const modelPattern = z.string().min(1).max(200);
+
+export const policyDocumentSchema = z.strictObject({
+  models: z
+    .strictObject({ allow: z.array(modelPattern).max(500).optional(), deny: z.array(modelPattern).max(500).optional() })
+    .optional(),
+  ladders: z.record(z.string().min(1).max(60), ladderSchema).optional(),
+  /** Asked model (exact or pattern with *) to the cheaper model served from the downgrade rung on. */
+  downgrade: z.record(modelPattern, z.string().min(1).max(200)).optional(),
+  /** Output tokens held, and written into the upstream request, when the caller states no cap. */
+  outputCapTokens: z.int().min(1).max(1_000_000).optional(),
+  clientGone: z.enum(["cut", "drain"]).optional(),
+  unknownOutcome: z.enum(["hold", "input"]).optional(),
+  /** Answer of the `static` action by locale. */
+  staticText: z.record(z.string(), z.string().max(4000)).optional(),
+});
+export type PolicyDocument = z.infer<typeof policyDocumentSchema>;
+
+/** The merged policy of one caller: every setting has a value. */
+export interface EffectivePolicy {
+  /** Every list must allow the model; an empty array of lists allows all. */
+  readonly allowLists: readonly (readonly string[])[];
+  readonly deny: readonly string[];
+  readonly ladders: Readonly<Record<string, Ladder>>;
+  readonly downgrade: Readonly<Record<string, string>>;
+  readonly outputCapTokens: number;
+  readonly clientGone: "cut" | "drain";
+  readonly unknownOutcome: "hold" | "input";
+  readonly staticText: Readonly<Record<string, string>>;
+}
+
+export const DEFAULT_OUTPUT_CAP_TOKENS = 4096;
+
+/** Merges documents, root first. Pure; the caller resolves rollouts before. */
+export function mergePolicies(documents: readonly PolicyDocument[]): EffectivePolicy {
+  const allowLists: (readonly string[])[] = [];
+  const deny: string[] = [];
+  let merged: PolicyDocument = {};
+  for (const document of documents) {
+    if (document.models?.allow) allowLists.push(document.models.allow);
+    if (document.models?.deny) deny.push(...document.models.deny);
+    merged = {
+      ...merged,
+      ...document,
+      ladders: { ...merged.ladders, ...document.ladders },
+      downgrade: { ...merged.downgrade, ...document.downgrade },
+      staticText: { ...merged.staticText, ...document.staticText },
+    };
+  }
+  return {
+    allowLists,
+    deny,
+    ladders: merged.ladders ?? {},
+    downgrade: merged.downgrade ?? {},
+    outputCapTokens: merged.outputCapTokens ?? DEFAULT_OUTPUT_CAP_TOKENS,
+    clientGone: merged.clientGone ?? "cut",
+    unknownOutcome: merged.unknownOutcome ?? "hold",
+    staticText: merged.staticText ?? {},
+  };
+}
+
+/** Whether `name` matches `pattern`, in which `*` stands for any run of characters. Case matters. Linear time. */
+export function matchesPattern(pattern: string, name: string): boolean {
+  if (!pattern.includes("*")) return pattern === name;
+  const parts = pattern.split("*");
+  const first = parts[0] ?? "";
+  const last = parts[parts.length - 1] ?? "";
+  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last)) return false;
+  let position = first.length;
+  const end = name.length - last.length;
+  for (const part of parts.slice(1, -1)) {
+    const found = name.indexOf(part, position);
+    if (found < 0 || found + part.length > end) return false;
+    position = found + part.length;
+  }
+  return position <= end;
+}
+
+export function isModelAllowed(policy: EffectivePolicy, model: string): boolean {
+  if (policy.deny.some((pattern) => matchesPattern(pattern, model))) return false;
+  return policy.allowLists.every((list) => list.some((pattern) => matchesPattern(pattern, model)));
+}
+
+/** The model served from the downgrade rung on; undefined when the map names none. Exact entries win over patterns, the longest pattern over shorter ones. */
+export function downgradeTarget(policy: EffectivePolicy, model: string): string | undefined {
+  const exact = policy.downgrade[model];
+  if (exact !== undefined) return exact === model ? undefined : exact;
+  let best: string | undefined;
+  for (const pattern of Object.keys(policy.downgrade)) {
+    if (matchesPattern(pattern, model) && (best === undefined || pattern.length > best.length)) best = pattern;
+  }
+  const target = best === undefined ? undefined : policy.downgrade[best];
+  return target === model ? undefined : target;
+}
+
+export function actionFor(rung: Rung, trafficClass: string): Action {
+  return rung.actions[trafficClass] ?? rung.actions["*"] ?? { kind: "refuse" };
+}
