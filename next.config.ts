@@ -1,0 +1,19 @@
+import type { NextConfig } from "next";
+import createNextIntlPlugin from "next-intl/plugin";
+
+const withNextIntl = createNextIntlPlugin("./lib/console/i18n.ts");
+
+const config: NextConfig = {
+  // A compressed stream is a buffered stream: tokens would reach the caller in lumps.
+  compress: false,
+  poweredByHeader: false,
+  reactStrictMode: true,
+  // `npm run check` type-checks the whole tree; checking again inside the build only costs time.
+  typescript: { ignoreBuildErrors: true },
+  // Native or self-loading packages stay outside the bundle.
+  serverExternalPackages: ["@node-rs/argon2", "pg", "ioredis", "bullmq", "pino", "prom-client", "undici", "gpt-tokenizer"],
+  outputFileTracingRoot: import.meta.dirname,
+  rewrites: async () => [{ source: "/v1/:path*", destination: "/api/v1/:path*" }],
+};
+
+export default withNextIntl(config);
