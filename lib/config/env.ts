@@ -1,0 +1,151 @@
+// The only reader of process.env in lib, app and workers. Each process parses its own schema once at its start, so that a
+// missing or malformed setting stops it there, with every mistake named at once, instead of failing some request later.
+import { z } from "zod";
+
+const url = (protocols: string[], example: string) =>
+  z
+    .string()
+    .refine((value) => protocols.some((protocol) => value.startsWith(`${protocol}://`)) && URL.canParse(value), {
+      error: `must look like ${example}`,
+    });
+
+const port = z.coerce.number().int().min(1).max(65_535);
+const flag = z.enum(["true", "false", "1", "0"]).transform((value) => value === "true" || value === "1");
+
+/** 32 bytes in base64; anything shorter would silently weaken what it protects. */
+const secret32 = z.string().refine((value) => isBase64Of(value, 32), {
+  error: "must be 32 random bytes in base64 (openssl rand -base64 32)",
+});
+
+const redis = url(["redis", "rediss"], "redis://user:password@host:6379/0");
+
+/** What every process needs: where the counters are, and how to talk about itself. */
+const shared = {
+  NODE_ENV: z.enum(["development", "test", "production"]).default("production"),
+  LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
+  REDIS_URL: redis,
+  /** BullMQ may live on its own Redis, so that a burst of jobs never slows a reservation. */
+  REDIS_QUEUE_URL: redis.optional(),
+  /** Encrypts provider secrets at rest with AES-256-GCM. */
+  SPILLWAY_MASTER_KEY: secret32,
+  /** Key of the HMAC under which API keys are stored: a stolen table is useless without it. */
+  SPILLWAY_KEY_PEPPER: secret32,
+  /** Where a process may keep what must survive it, such as the usage journal written while Redis is away. */
+  SPILLWAY_DATA_DIR: z.string().min(1).default(".spillway"),
+  /** Address under which people and SDKs reach this installation; used in links such as the top-up page. */
+  SPILLWAY_PUBLIC_URL: url(["http", "https"], "https://spillway.example.com").optional(),
+};
+
+const listening = {
+  SPILLWAY_HOST: z.string().min(1).default("127.0.0.1"),
+  SPILLWAY_PORT: port.default(3000),
+};
+
+const database = { DATABASE_URL: url(["postgres", "postgresql"], "postgresql://user:password@host:5432/spillway") };
+
+/** The stand-in provider. Absent in production. */
+const sandbox = {
+  SANDBOX_URL: url(["http", "https"], "http://127.0.0.1:4010").optional(),
+  SANDBOX_PORT: port.optional(),
+};
+
+/** Accounts taken from the environment at first start; others are added in the console and stored encrypted. */
+const providerAccounts = {
+  OPENAI_API_KEY: z.string().min(1).optional(),
+  OPENAI_BASE_URL: url(["http", "https"], "https://api.openai.com/v1").optional(),
+  ANTHROPIC_API_KEY: z.string().min(1).optional(),
+  ANTHROPIC_BASE_URL: url(["http", "https"], "https://api.anthropic.com").optional(),
+  DEEPSEEK_API_KEY: z.string().min(1).optional(),
+  DASHSCOPE_API_KEY: z.string().min(1).optional(),
+  MOONSHOT_API_KEY: z.string().min(1).optional(),
+  ZHIPU_API_KEY: z.string().min(1).optional(),
+  ARK_API_KEY: z.string().min(1).optional(),
+};
+
+const gatewaySchema = z.object({ ...shared, ...listening, ...sandbox, ...providerAccounts });
+
+const webSchema = z.object({
+  ...gatewaySchema.shape,
+  ...database,
+  /** Signs console sessions. */
+  NEXTAUTH_SECRET: z.string().min(32, { error: "must have at least 32 characters" }),
+  NEXTAUTH_URL: url(["http", "https"], "http://127.0.0.1:3000"),
+  /** Shows the sign-in of the sample company on the sign-in page; never set where real people work. */
+  SPILLWAY_SAMPLE_COMPANY: flag.default(false),
+});
+
+const workerSchema = z.object({
+  ...shared,
+  ...database,
+  ...sandbox,
+  ...providerAccounts,
+  /** Health and metrics of the worker process. */
+  WORKER_HOST: z.string().min(1).default("127.0.0.1"),
+  WORKER_PORT: port.default(3001),
+});
+
+const sandboxSchema = z.object({
+  NODE_ENV: shared.NODE_ENV,
+  LOG_LEVEL: shared.LOG_LEVEL,
+  SANDBOX_HOST: z.string().min(1).default("127.0.0.1"),
+  SANDBOX_PORT: port.default(4010),
+});
+
+export type GatewayEnv = z.output<typeof gatewaySchema>;
+export type WebEnv = z.output<typeof webSchema>;
+export type WorkerEnv = z.output<typeof workerSchema>;
+export type SandboxEnv = z.output<typeof sandboxSchema>;
+
+type Source = Readonly<Record<string, string | undefined>>;
+
+/** Thrown at start only. Its message lists names and reasons and never a value: most of these values are secrets. */
+export class EnvError extends Error {
+  constructor(process: string, problems: readonly string[]) {
+    super(`The environment of the ${process} process is not usable: ${problems.join("; ")}.`);
+    this.name = "EnvError";
+  }
+}
+
+export function parseGatewayEnv(source: Source): GatewayEnv {
+  return parse("gateway", gatewaySchema, source);
+}
+
+export function parseWebEnv(source: Source): WebEnv {
+  return parse("web", webSchema, source);
+}
+
+export function parseWorkerEnv(source: Source): WorkerEnv {
+  return parse("worker", workerSchema, source);
+}
+
+export function parseSandboxEnv(source: Source): SandboxEnv {
+  return parse("sandbox", sandboxSchema, source);
+}
+
+export const gatewayEnv = once(() => parseGatewayEnv(process.env));
+export const webEnv = once(() => parseWebEnv(process.env));
+export const workerEnv = once(() => parseWorkerEnv(process.env));
+export const sandboxEnv = once(() => parseSandboxEnv(process.env));
+
+function parse<Schema extends z.ZodObject>(name: string, schema: Schema, source: Source): z.output<Schema> {
+  // An empty variable is how shells and compose files say "not set".
+  const set = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== undefined && value !== ""));
+  const result = schema.safeParse(set);
+  if (result.success) return result.data;
+  throw new EnvError(
+    name,
+    result.error.issues.map((issue) => {
+      const variable = issue.path.join(".");
+      return set[variable] === undefined ? `${variable} is missing` : `${variable} ${issue.message}`;
+    }),
+  );
+}
+
+function isBase64Of(value: string, bytes: number): boolean {
+  return /^[A-Za-z0-9+/_-]+={0,2}$/.test(value) && Buffer.from(value, "base64").length === bytes;
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { value: Value } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
