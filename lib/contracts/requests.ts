@@ -1,0 +1,124 @@
+/** The request log: settled calls from the ledger and refused calls, newest first. Prompts and answers are never here. */
+import { z } from "zod";
+import { chargedLine, costComponent, tokenUsage } from "@/lib/domain/usage-event";
+import { amountText, idText, organisationView, timeMs } from "./common";
+
+export const REQUEST_DECISIONS = ["pass", "downgrade", "cache", "static", "deferred", "refused"] as const;
+
+export const requestListQuery = z.object({
+  q: z.string().trim().max(80).default(""),
+  app: z.string().max(64).default(""),
+  model: z.string().max(200).default(""),
+  decision: z.enum(["", ...REQUEST_DECISIONS]).default(""),
+  /** An outcome of a settled call, or a refusal code. */
+  outcome: z.string().max(60).default(""),
+  /** `<reservedAtMs>.<requestId>.<attempt>` of the last row seen. */
+  after: z.string().max(120).default(""),
+});
+export type RequestListQuery = z.infer<typeof requestListQuery>;
+
+export const requestRow = z.object({
+  requestId: z.string(),
+  attempt: z.int(),
+  atMs: timeMs,
+  appName: z.string().nullable(),
+  keyName: z.string().nullable(),
+  environment: z.string().nullable(),
+  trafficClass: z.string().nullable(),
+  modelRequested: z.string().nullable(),
+  modelServed: z.string().nullable(),
+  decision: z.enum(REQUEST_DECISIONS),
+  /** Outcome of a settled call or code of a refusal. */
+  outcome: z.string(),
+  inputTokens: z.int().nullable(),
+  outputTokens: z.int().nullable(),
+  amount: amountText.nullable(),
+  savedAmount: amountText.nullable(),
+  latencyMs: z.int().nullable(),
+  statusCode: z.int().nullable(),
+  isEstimated: z.boolean(),
+});
+export type RequestRow = z.infer<typeof requestRow>;
+
+export const requestList = z.object({
+  organisation: organisationView,
+  rows: z.array(requestRow),
+  next: z.string().nullable(),
+  apps: z.array(z.object({ id: idText, name: z.string() })),
+  models: z.array(z.string()),
+  outcomes: z.array(z.string()),
+});
+export type RequestList = z.infer<typeof requestList>;
+
+/** What the gateway wrote down about its decision; every field may be absent in old rows. */
+export const decisionExplanation = z.object({
+  budgetId: z.string().nullable(),
+  budgetName: z.string().nullable(),
+  consumerName: z.string().nullable(),
+  ratioBasisPoints: z.number().nullable(),
+  rungName: z.string().nullable(),
+  rungBasisPoints: z.number().nullable(),
+  rule: z.string().nullable(),
+});
+export type DecisionExplanation = z.infer<typeof decisionExplanation>;
+
+export const requestAttempt = z.object({
+  attempt: z.int(),
+  sequence: z.int(),
+  kind: z.enum(["usage", "correction", "adjustment"]),
+  atMs: timeMs,
+  settledAtMs: timeMs,
+  bookedAtMs: timeMs,
+  modelServed: z.string(),
+  provider: z.string().nullable(),
+  decision: z.string(),
+  rungBasisPoints: z.int(),
+  outcome: z.string(),
+  isEstimated: z.boolean(),
+  isStream: z.boolean(),
+  isOverflow: z.boolean(),
+  usage: tokenUsage.partial(),
+  /** `costNanos` is quantity x rate in the price's currency, unrounded decimal text of nanos. */
+  components: z.array(costComponent.extend({ kind: z.string(), costNanos: z.string() })),
+  priceCurrency: z.string(),
+  priceAmount: amountText,
+  fxRate: z.string().nullable(),
+  amount: amountText,
+  savedAmount: amountText,
+  heldAmount: amountText,
+  overageAmount: amountText,
+  lines: z.array(chargedLine.extend({ budgetName: z.string().nullable(), consumerName: z.string().nullable() })),
+  latencyMs: z.int().nullable(),
+  firstByteMs: z.int().nullable(),
+  statusCode: z.int().nullable(),
+  explanation: decisionExplanation.nullable(),
+});
+export type RequestAttempt = z.infer<typeof requestAttempt>;
+
+export const requestRefusal = z.object({
+  atMs: timeMs,
+  code: z.string(),
+  statusCode: z.int(),
+  explanation: decisionExplanation.nullable(),
+  /** Amounts at the refusal, where the gateway wrote them. */
+  limitAmount: amountText.nullable(),
+  usedAmount: amountText.nullable(),
+});
+
+export const requestDetail = z.object({
+  organisation: organisationView,
+  requestId: z.string(),
+  atMs: timeMs,
+  route: z.string(),
+  path: z.array(z.string()),
+  appName: z.string().nullable(),
+  keyName: z.string().nullable(),
+  endUser: z.string().nullable(),
+  environment: z.string().nullable(),
+  trafficClass: z.string().nullable(),
+  modelRequested: z.string().nullable(),
+  attempts: z.array(requestAttempt),
+  refusal: requestRefusal.nullable(),
+  totalAmount: amountText,
+});
+export type RequestDetail = z.infer<typeof requestDetail>;
