@@ -11,7 +11,8 @@ export const TRAFFIC_CLASSES = ["core", "general", "marketing", "offline"] as co
 export const ACTION_KINDS = ["pass", "downgrade", "cache_only", "static", "defer", "protect", "refuse"] as const;
 export type ActionKind = (typeof ACTION_KINDS)[number];
 
-const basisPoints = z.int().min(0).max(1_000_000);
+// 1000 % is the most a ladder may name: above it the script's exact comparison would leave 2^53.
+const basisPoints = z.int().min(0).max(100_000);
 
 export const actionSchema = z.strictObject({
   kind: z.enum(ACTION_KINDS),
