@@ -1,0 +1,24 @@
+--[[
+  Ends a reservation whose lease ran out: booked at what the sweeper estimates, never silently free.
+
+  KEYS[1] reservation  KEYS[2] generation  KEYS[3] deadlines  KEYS[4] usage stream  KEYS[5] book of the UTC day
+  ARGV[1] reservation id  ARGV[2] run id  ARGV[3] now in ms or ""
+  ARGV[4] cost  ARGV[5] input tokens  ARGV[6] output tokens  ARGV[7] total tokens  ARGV[8] price currency  ARGV[9] amount in it
+  ARGV[10] event (JSON)
+
+  Returns {code, stream id}: 0 expired, 1 not due (renewed), 2 nothing open, 3 fenced
+]]
+--- @include "includes/time.lua"
+--- @include "includes/resolve.lua"
+
+if redis.call("GET", KEYS[2]) ~= ARGV[2] then return { 3 } end
+if redis.call("HGET", KEYS[1], "st") ~= "p" then
+  redis.call("ZREM", KEYS[3], ARGV[1])
+  return { 2 }
+end
+local deadline = redis.call("ZSCORE", KEYS[3], ARGV[1])
+if deadline and tonumber(deadline) > math.floor(nowMicros(ARGV[3]) / 1000) then return { 1 } end
+resolve(KEYS[1], KEYS[3], ARGV[1], "e",
+  { cost = ARGV[4], input_tokens = ARGV[5], output_tokens = ARGV[6], total_tokens = ARGV[7], requests = "1" }, tonumber(ARGV[7]))
+redis.call("HINCRBY", KEYS[5], ARGV[8], ARGV[9])
+return { 0, redis.call("XADD", KEYS[4], "*", "k", "expired", "e", ARGV[10]) }
