@@ -9,6 +9,7 @@ const tests = ["**/*.test.{ts,tsx}", "**/*.contract.ts", "**/testing/**", "e2e/*
 const defaultExportFiles = [
   "app/**/{page,layout,template,loading,error,global-error,not-found,default,manifest,robots,sitemap,icon,opengraph-image}.{ts,tsx}",
   "proxy.ts",
+  "lib/testing/global-setup.ts",
   "lib/console/i18n.ts",
   "*.config.{ts,mjs,mts}",
   "*.cjs",

@@ -1,4 +1,4 @@
-// Ties the processes we start to our own life, so that not even `kill -9` leaves a database running. See leash.mjs.
+// Ties the processes we start to our own life, so that not even `kill -9` leaves a database running. See leash-process.mjs.
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { Socket } from "node:net";
@@ -8,7 +8,7 @@ let leash: ChildProcess | undefined;
 
 function leashInput(): NodeJS.WritableStream | undefined {
   if (leash === undefined) {
-    const script = fileURLToPath(new URL("./leash.mjs", import.meta.url));
+    const script = fileURLToPath(new URL("./leash-process.mjs", import.meta.url));
     leash = spawn(process.execPath, [script], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
     // The leash must never be what keeps us alive.
     leash.unref();
