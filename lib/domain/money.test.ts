@@ -24,7 +24,8 @@ function codeOf(run: () => unknown): MoneyErrorCode | "no error" {
     return "no error";
   } catch (error) {
     expect(error).toBeInstanceOf(RangeError);
-    return (error as MoneyError).code;
+    if (!(error instanceof MoneyError)) throw error;
+    return error.code;
   }
 }
 
@@ -78,7 +79,7 @@ describe("parseDecimalToNanos", () => {
 
   it("refuses a value that is not text at run time", () => {
     for (const value of [10, Number.NaN, Number.POSITIVE_INFINITY, null, undefined, {}]) {
-      expect(codeOf(() => parseDecimalToNanos(value as unknown as string, "up"))).toBe("malformed");
+      expect(codeOf(() => parseDecimalToNanos(value as string, "up"))).toBe("malformed");
     }
   });
 

@@ -1,0 +1,73 @@
+/**
+ * Token counts and texts of the sandbox. It has no tokenizer: prompts are counted by bytes and answers are made of
+ * pieces "w0", " w1", " w2", ..., one piece a token, so that a meter that counts visible pieces can be checked.
+ */
+import { Buffer } from "node:buffer";
+
+const BYTES_PER_TOKEN = 4;
+const TOKENS_PER_MESSAGE = 3;
+const TOKENS_PER_REPLY = 3;
+
+/**
+ * Prompt tokens of a chat request: a quarter of the UTF-8 bytes of message contents, tool calls and tool schemas,
+ * rounded up, plus 3 a message and 3 for the reply. Never above those bytes plus 4 a message plus 3, the upper bound
+ * that a byte-level tokenizer keeps.
+ */
+export function countPromptTokens(messages: readonly unknown[], body: Readonly<Record<string, unknown>>): number {
+  let bytes = 0;
+  for (const message of messages) bytes += messageBytes(message);
+  for (const schema of [body.tools, body.functions, body.response_format]) {
+    if (schema !== undefined && schema !== null) bytes += Buffer.byteLength(JSON.stringify(schema));
+  }
+  return Math.ceil(bytes / BYTES_PER_TOKEN) + TOKENS_PER_MESSAGE * messages.length + TOKENS_PER_REPLY;
+}
+
+/** Tokens of one embedding input: a quarter of its bytes, rounded up, or the number of token ids. */
+export function countInputTokens(input: string | readonly number[]): number {
+  return typeof input === "string" ? Math.ceil(Buffer.byteLength(input) / BYTES_PER_TOKEN) : input.length;
+}
+
+function messageBytes(message: unknown): number {
+  if (typeof message !== "object" || message === null) return 0;
+  let bytes = 0;
+  if ("content" in message) {
+    if (typeof message.content === "string") bytes += Buffer.byteLength(message.content);
+    else if (Array.isArray(message.content)) for (const part of message.content) bytes += partBytes(part);
+  }
+  if ("tool_calls" in message && Array.isArray(message.tool_calls)) {
+    bytes += Buffer.byteLength(JSON.stringify(message.tool_calls));
+  }
+  return bytes;
+}
+
+/** A text part counts as its text, any other part as its JSON. */
+function partBytes(part: unknown): number {
+  if (typeof part === "object" && part !== null && "text" in part && typeof part.text === "string") {
+    return Buffer.byteLength(part.text);
+  }
+  return Buffer.byteLength(JSON.stringify(part) ?? "");
+}
+
+/** One long answer and where each of its tokens ends; grown by doubling, at most to the limit of the control. */
+let answer = "";
+let ends: number[] = [0];
+
+/** The text of tokens `from` (inclusive) to `to` (exclusive). Needs no escaping in JSON. */
+export function answerText(from: number, to: number): string {
+  if (to >= ends.length) growAnswer(Math.max(1024, to * 2));
+  return answer.slice(ends[from] ?? 0, ends[to] ?? 0);
+}
+
+function growAnswer(tokens: number): void {
+  const pieces: string[] = ["w0"];
+  const lengths = [0, 2];
+  let length = 2;
+  for (let index = 1; index < tokens; index += 1) {
+    const piece = ` w${index}`;
+    length += piece.length;
+    pieces.push(piece);
+    lengths.push(length);
+  }
+  answer = pieces.join("");
+  ends = lengths;
+}
