@@ -4,11 +4,11 @@
  * freezes of budgets) are not in them: they stand beside the counters and are read fresh by every reserve.
  */
 import { z } from "zod";
+import { PERIOD_KINDS } from "./period";
 import { policyDocumentSchema } from "./policy";
 
 export const METERS = ["cost", "input_tokens", "output_tokens", "total_tokens", "requests"] as const;
 export type Meter = (typeof METERS)[number];
-export const PERIOD_KINDS = ["day", "week", "month", "quarter", "year"] as const;
 export const ENFORCEMENTS = ["enforce", "warn", "shadow"] as const;
 export type Enforcement = (typeof ENFORCEMENTS)[number];
 export const CONSUMER_KINDS = ["organization", "department", "team", "app", "user"] as const;

@@ -101,3 +101,9 @@ export const CHANGE_CHANNEL_PATTERN = "sw:{*}:changed";
 export function organisationOfChannel(channel: string): string | undefined {
   return /^sw:\{([a-z0-9]+)\}:changed$/u.exec(channel)?.[1];
 }
+
+/** Failed sign-ins of a window: a number. `hash` is hexadecimal; these keys belong to no organisation. */
+export function signInKey(kind: "pair" | "account" | "address", hash: string): string {
+  invariant(/^[0-9a-f]{16,64}$/u.test(hash), "a sign-in key holds a hash");
+  return `sw:signin:${kind}:${hash}`;
+}

@@ -6,14 +6,14 @@
   ARGV[1] reservation id  ARGV[2] run id of this server  ARGV[3] state p|s|v  ARGV[4] deadline in ms
   ARGV[5] lines  ARGV[6] head (JSON)  ARGV[7] event (JSON) when settled
 
-  Returns {code}: 0 noted, 1 known already, 3 not fenced
+  Returns {code, stream id when an event was appended}: 0 noted, 1 known already, 3 not fenced
 ]]
 if redis.call("GET", KEYS[2]) == ARGV[2] then return { 3 } end
 local state = redis.call("HGET", KEYS[1], "st")
 if state and state ~= "p" then return { 1 } end
 if ARGV[3] == "p" then
   if state == "p" then return { 1 } end
-  redis.call("HSET", KEYS[1], "st", "p", "l", ARGV[5], "m", ARGV[6], "pl", 0, "rg", 0, "ov", 0, "c", "", "q", "")
+  redis.call("HSET", KEYS[1], "st", "p", "l", ARGV[5], "m", ARGV[6], "mp", "", "pl", 0, "rg", 0, "ov", 0, "c", "", "q", "")
   redis.call("ZADD", KEYS[3], ARGV[4], ARGV[1])
   return { 0 }
 end
@@ -21,5 +21,5 @@ redis.call("DEL", KEYS[1])
 redis.call("HSET", KEYS[1], "st", ARGV[3])
 redis.call("PEXPIRE", KEYS[1], 600000)
 redis.call("ZREM", KEYS[3], ARGV[1])
-if ARGV[3] == "s" then redis.call("XADD", KEYS[4], "*", "k", "settled", "e", ARGV[7]) end
+if ARGV[3] == "s" then return { 0, redis.call("XADD", KEYS[4], "*", "k", "settled", "e", ARGV[7]) } end
 return { 0 }

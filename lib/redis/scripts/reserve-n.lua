@@ -8,11 +8,11 @@
   ARGV[1] reservation id      ARGV[2] epoch the caller knows   ARGV[3] run id the caller's connection saw
   ARGV[4] now in ms or ""     ARGV[5] lease in ms
   ARGV[6] ARGV[7] span in ms in which the caller's period ids are right: [start, end)
-  ARGV[8] head of the usage event (JSON), kept for the sweeper
+  ARGV[8] head of the usage event (JSON), kept for the sweeper in field m; the plan's differences in mp
   ARGV[9] budgets  ARGV[10] plans  ARGV[11] rate limits  ARGV[12] "void" resolves the last attempt, "" leaves it
   ARGV[13] id of the last attempt's reservation
   per budget: enforcement e|w|s, period id, meter, rungs "basisPoints:plan,...", plan to use in the overflow or ""
-  per plan:   "r" and an amount or "-" for each budget, or "d" alone
+  per plan:   "r", what differs in the head under this plan (JSON) or "", and an amount or "-" for each budget; or "d" alone
   per rate limit: emission interval in micros or "", tolerance in micros, tokens per minute or "", tokens asked, concurrency or ""
 
   Plans are numbered from 0, mildest first. Returns {code, ...}:
@@ -64,8 +64,8 @@ for index = 0, planCount - 1 do
     plans[index] = false
     position = position + 1
   else
-    plans[index] = position -- amount of budget i stands at position + i
-    position = position + 1 + budgetCount
+    plans[index] = position + 1 -- amount of budget i stands at plans[index] + i
+    position = position + 2 + budgetCount
   end
 end
 local ratesAt = position
@@ -205,7 +205,7 @@ for index = 1, rateCount do
     slotKeys[#slotKeys + 1] = KEYS[base + 3]
   end
 end
-redis.call("HSET", KEYS[1], "st", "p", "l", table.concat(words, " "), "m", ARGV[8], "pl", plan, "rg", rung, "ov", overflowed,
+redis.call("HSET", KEYS[1], "st", "p", "l", table.concat(words, " "), "m", ARGV[8], "mp", ARGV[plans[plan]], "pl", plan, "rg", rung, "ov", overflowed,
   "c", table.concat(slotKeys, " "), "q", table.concat(tokenRates, " "))
 redis.call("ZADD", KEYS[4], deadline, ARGV[1])
 

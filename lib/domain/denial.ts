@@ -1,0 +1,58 @@
+/** A decision against a caller, as a value. Only lib/gateway/wire/error-response.ts knows what HTTP makes of it. */
+import type { ConsumerKind, Meter } from "./snapshot";
+
+export type DenialCode =
+  | "invalid_api_key"
+  | "model_not_allowed"
+  | "model_not_found"
+  | "environment_forbidden"
+  | "consumer_forbidden"
+  | "consumer_frozen"
+  | "budget_exhausted"
+  | "protected_rung"
+  | "rate_limit_exceeded"
+  | "concurrency_limit_exceeded"
+  | "price_missing"
+  | "invalid_request"
+  | "request_too_large"
+  | "not_found"
+  | "method_not_allowed"
+  | "quota_store_unavailable";
+
+export type BudgetScope = ConsumerKind | "key";
+
+/** The budget that stands in the way, with amounts as exact integers of its meter. */
+export interface BudgetFacts {
+  readonly budgetId: string;
+  readonly scope: BudgetScope;
+  readonly consumerId: string;
+  readonly consumerName: string;
+  readonly meter: Meter;
+  readonly periodKind: string;
+  readonly periodId: string;
+  readonly limit: bigint;
+  readonly used: bigint;
+  readonly held: bigint;
+  readonly currency: string;
+  readonly resetsAtMs: number;
+}
+
+export interface Denial {
+  readonly kind: "denial";
+  readonly code: DenialCode;
+  /** For invalid_request: what is wrong, safe to show. */
+  readonly detail?: string;
+  readonly param?: string;
+  readonly budget?: BudgetFacts;
+  readonly rungBasisPoints?: number;
+  readonly retryAfterMs?: number;
+  readonly model?: string;
+}
+
+export function denial(code: DenialCode, facts: Omit<Denial, "kind" | "code"> = {}): Denial {
+  return { kind: "denial", code, ...facts };
+}
+
+export function isDenial(value: unknown): value is Denial {
+  return typeof value === "object" && value !== null && "kind" in value && value.kind === "denial";
+}

@@ -1,0 +1,28 @@
+/** Which budgets a call charges: those of its chain whose filters fit the model, class and environment. */
+import { matchesPattern } from "./policy";
+import type { BudgetDocument, Environment, Meter } from "./snapshot";
+
+export interface CallScope {
+  readonly model: string;
+  readonly trafficClass: string;
+  readonly environment: Environment;
+}
+
+export function budgetApplies(budget: BudgetDocument, scope: CallScope): boolean {
+  if (budget.environment !== null && budget.environment !== scope.environment) return false;
+  if (budget.classes.length > 0 && !budget.classes.includes(scope.trafficClass)) return false;
+  return budget.models.length === 0 || budget.models.some((pattern) => matchesPattern(pattern, scope.model));
+}
+
+/** Amounts of one call by meter: cost in nanos of the organisation's currency, the others in pieces. */
+export type MeterAmounts = Readonly<Record<Meter, bigint>>;
+
+export function meterAmounts(cost: bigint, inputTokens: number, outputTokens: number): MeterAmounts {
+  return {
+    cost,
+    input_tokens: BigInt(inputTokens),
+    output_tokens: BigInt(outputTokens),
+    total_tokens: BigInt(inputTokens + outputTokens),
+    requests: 1n,
+  };
+}

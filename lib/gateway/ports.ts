@@ -1,0 +1,170 @@
+/** What the gateway needs from the world. Adapters live in lib/redis, lib/providers and lib/wiring. */
+import type { DenialCode } from "@/lib/domain/denial";
+import type { ApiKeyDocument, Enforcement, Meter, ProviderDocument } from "@/lib/domain/snapshot";
+import type { RefusalEvent, TokenUsage } from "@/lib/domain/usage-event";
+import type { OrganisationView } from "./organisation-view";
+
+/** The snapshot, cached in process and as fresh as the last epoch this process saw. */
+export interface PolicySource {
+  /** The organisation as this process knows it; undefined where it does not exist. Throws StoreUnavailable where nothing is cached and the store is down. */
+  organisation(organisationId: string): Promise<OrganisationView | undefined>;
+  /** The key behind a hash; undefined where there is none. */
+  apiKey(organisationId: string, hash: string): Promise<ApiKeyDocument | undefined>;
+  /** Reads what changed since the cached epoch. Called when reserve answers stale. */
+  catchUp(organisationId: string): Promise<OrganisationView | undefined>;
+}
+
+export interface KeyHasher {
+  /** HMAC of the full key text, hex. */
+  hash(apiKey: string): string;
+}
+
+export interface ReserveBudgetLine {
+  readonly budgetId: string;
+  readonly periodId: string;
+  readonly meter: Meter;
+  readonly enforcement: Enforcement;
+  /** "basisPoints:plan,..." rising */
+  readonly rungs: string;
+  readonly overflowPlan: number | null;
+}
+
+export interface ReserveRateLimit {
+  readonly id: string;
+  readonly requestsPerMinute: number | null;
+  readonly burstRequests: number | null;
+  readonly tokensPerMinute: number | null;
+  readonly concurrency: number | null;
+}
+
+export interface ReserveInput {
+  readonly organisationId: string;
+  readonly reservationId: string;
+  readonly epoch: string;
+  /** Span in which the period ids are right, [start, end) in Unix ms. */
+  readonly windowStartMs: number;
+  readonly windowEndMs: number;
+  readonly budgets: readonly ReserveBudgetLine[];
+  /** Per plan the amount for each budget (null: not charged), or "denied". */
+  readonly plans: readonly (readonly (string | null)[] | "denied")[];
+  readonly rateLimits: readonly ReserveRateLimit[];
+  readonly askedTokens: number;
+  /** Head of the usage event (UsageEventHead as JSON) under plan 0, and per plan what differs (JSON or ""). */
+  readonly headJson: string;
+  readonly headPatches: readonly string[];
+  readonly previous: { readonly reservationId: string; readonly resolution: "void" | "keep" } | null;
+}
+
+export interface BudgetReading {
+  /** Position in ReserveInput.budgets. */
+  readonly budget: number;
+  readonly settled: bigint;
+  readonly held: bigint;
+  readonly limit: bigint;
+}
+
+export type ReserveOutcome =
+  | {
+      readonly code: "reserved";
+      readonly plan: number;
+      readonly rungBasisPoints: number;
+      readonly binding: BudgetReading | null;
+      readonly isOverflow: boolean;
+      readonly nowMs: number;
+    }
+  | { readonly code: "stale" }
+  | { readonly code: "fenced" }
+  | { readonly code: "clock"; readonly nowMs: number }
+  | { readonly code: "rung"; readonly plan: number; readonly rungBasisPoints: number; readonly binding: BudgetReading }
+  | { readonly code: "exhausted"; readonly binding: BudgetReading }
+  | { readonly code: "frozen"; readonly budget: number }
+  | { readonly code: "rate"; readonly denial: DenialCode; readonly rateLimit: number; readonly retryAfterMs: number }
+  | { readonly code: "too_large"; readonly budget: number }
+  | { readonly code: "unknown_budget"; readonly budget: number };
+
+export interface OpenReservation {
+  readonly organisationId: string;
+  readonly reservationId: string;
+}
+
+/** What a call came to: amounts as decimal integer texts, and the whole UsageEvent as JSON. */
+export interface Settlement {
+  readonly cost: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly priceCurrency: string;
+  readonly priceAmount: string;
+  /** UTC day of the settlement, for the book: 2026-01-31. */
+  readonly day: string;
+  readonly eventJson: string;
+}
+
+export interface BudgetLedger {
+  reserve(input: ReserveInput): Promise<ReserveOutcome>;
+  /** Ends the reservation with what it cost. Resolves when the store has it, or when it is queued for a store that is away; never rejects. */
+  settle(open: OpenReservation, settlement: Settlement): Promise<void>;
+  /** Ends the reservation at no cost. Same promise as settle. */
+  void(open: OpenReservation): Promise<void>;
+  /** What a stream has used so far; carried by the next renewal. */
+  progress(open: OpenReservation, usage: TokenUsage): void;
+  /** Settled and held of budgets, fresh. */
+  read(
+    organisationId: string,
+    lines: readonly { budgetId: string; periodId: string }[],
+  ): Promise<{ settled: bigint; held: bigint; limit: bigint }[]>;
+  /** Notes a refused call for the console. Best effort, bounded. */
+  refused(event: RefusalEvent): void;
+}
+
+export interface UpstreamRequest {
+  readonly provider: ProviderDocument;
+  readonly path: string;
+  readonly body: Uint8Array | string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface UpstreamResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The whole body. Throws UpstreamFailure. */
+  bytes(): Promise<Uint8Array>;
+  /** The body as it comes. Throws UpstreamFailure. */
+  chunks(): AsyncIterable<Uint8Array>;
+  /** Stops reading and closes the connection. */
+  destroy(): void;
+}
+
+/** `unserved`: the request provably never reached the model (no connection). `unknown`: it was sent and no answer came. */
+export class UpstreamFailure extends Error {
+  readonly reach: "unserved" | "unknown";
+  readonly reason: "connect" | "timeout" | "closed" | "aborted";
+
+  constructor(reach: "unserved" | "unknown", reason: UpstreamFailure["reason"], cause?: unknown) {
+    super(`upstream ${reason}`, cause === undefined ? undefined : { cause });
+    this.name = "UpstreamFailure";
+    this.reach = reach;
+    this.reason = reason;
+  }
+}
+
+export interface ProviderClient {
+  send(request: UpstreamRequest): Promise<UpstreamResponse>;
+}
+
+/** Signs the tag by which the provider's bill is matched to our ledger. */
+export interface RequestTagger {
+  tag(parts: { reservationId: string; organisationId: string; apiKeyId: string }): string;
+}
+
+/** The store cannot answer: hard budgets fail closed. */
+export class StoreUnavailable extends Error {
+  readonly retryAfterMs: number;
+
+  constructor(message: string, retryAfterMs = 1000, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "StoreUnavailable";
+    this.retryAfterMs = retryAfterMs;
+  }
+}

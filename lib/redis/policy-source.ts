@@ -1,0 +1,206 @@
+/**
+ * PolicySource on Redis: the snapshot's documents per organisation, cached in this process, refreshed by pub/sub and
+ * re-validated by epoch at every reserve and every heartbeat, so that a lost message heals within a second.
+ */
+import type { Redis } from "ioredis";
+import { z } from "zod";
+import type { ApiKeyDocument } from "@/lib/domain/snapshot";
+import {
+  apiKeyDocument,
+  budgetDocument,
+  consumerDocument,
+  fxDocument,
+  modelDocument,
+  organisationDocument,
+  policySnapshotDocument,
+  providerDocument,
+  rateLimitDocument,
+  SNAPSHOT_FIELDS,
+} from "@/lib/domain/snapshot";
+import type { OrganisationView, SnapshotDocuments } from "@/lib/gateway/organisation-view";
+import { createOrganisationView } from "@/lib/gateway/organisation-view";
+import type { PolicySource } from "@/lib/gateway/ports";
+import { StoreUnavailable } from "@/lib/gateway/ports";
+import type { HotConnection } from "./client";
+import { CHANGE_CHANNEL_PATTERN, keysOf, organisationOfChannel } from "./keys";
+import { runScript, textAt } from "./scripts";
+
+const MAX_ORGANISATIONS = 2_000;
+const MAX_KEYS_PER_ORGANISATION = 50_000;
+
+interface CachedOrganisation {
+  epoch: string;
+  readonly documents: Map<string, unknown>;
+  view: OrganisationView | undefined;
+  readonly apiKeys: Map<string, ApiKeyDocument>;
+  /** Where a load began while another ran: one load serves all callers, a later one sees later changes. */
+  loading: Promise<void> | undefined;
+}
+
+const documentSchemas = {
+  c: consumerDocument,
+  b: budgetDocument,
+  r: rateLimitDocument,
+  p: policySnapshotDocument,
+  m: modelDocument,
+  v: providerDocument,
+} as const;
+type DocumentLetter = keyof typeof documentSchemas;
+
+function parseField(field: string, json: string): unknown {
+  const value: unknown = JSON.parse(json);
+  if (field === SNAPSHOT_FIELDS.organisation) return organisationDocument.parse(value);
+  if (field === SNAPSHOT_FIELDS.fx) return fxDocument.parse(value);
+  const schema = documentSchemas[field.charAt(0) as DocumentLetter] as z.ZodType | undefined;
+  return schema?.parse(value);
+}
+
+function viewOf(cached: CachedOrganisation): OrganisationView | undefined {
+  const organisation = cached.documents.get(SNAPSHOT_FIELDS.organisation);
+  if (organisation === undefined) return undefined;
+  const of = (letter: DocumentLetter): unknown[] => {
+    const list: unknown[] = [];
+    for (const [field, document] of cached.documents) if (field.startsWith(`${letter}:`)) list.push(document);
+    return list;
+  };
+  // Every document was parsed by the schema of its letter when it came in.
+  return createOrganisationView(cached.epoch, {
+    organisation,
+    fx: cached.documents.get(SNAPSHOT_FIELDS.fx) ?? [],
+    consumers: of("c"),
+    budgets: of("b"),
+    rateLimits: of("r"),
+    policies: of("p"),
+    models: of("m"),
+    providers: of("v"),
+  } as SnapshotDocuments);
+}
+
+export interface RedisPolicySource extends PolicySource {
+  /** A heartbeat saw this epoch: catch up in the background if it is not ours. */
+  sawEpoch(organisationId: string, epoch: string): void;
+  /** Redis was replaced: what is cached may be ahead of it. */
+  forget(organisationId: string): void;
+  close(): Promise<void>;
+}
+
+export function createPolicySource(connection: HotConnection, subscriber: Redis): RedisPolicySource {
+  const organisations = new Map<string, CachedOrganisation>();
+
+  const apply = (cached: CachedOrganisation, reply: readonly (string | number | null)[]): void => {
+    if (Number(reply[2]) === 1) {
+      cached.documents.clear();
+      cached.apiKeys.clear();
+    }
+    for (let index = 3; index + 1 < reply.length; index += 2) {
+      const field = textAt(reply, index);
+      const json = textAt(reply, index + 1);
+      if (field.startsWith("k:")) cached.apiKeys.delete(field.slice(2));
+      else if (json === "") cached.documents.delete(field);
+      else cached.documents.set(field, parseField(field, json));
+    }
+    cached.epoch = textAt(reply, 0);
+    cached.view = viewOf(cached);
+  };
+
+  const load = async (organisationId: string, cached: CachedOrganisation): Promise<void> => {
+    const keys = keysOf(organisationId);
+    try {
+      const reply = await runScript(
+        connection.redis,
+        "catchUp",
+        [keys.epoch, keys.changes, keys.snapshot, keys.generation],
+        [cached.epoch],
+      );
+      apply(cached, reply);
+    } catch (error) {
+      throw new StoreUnavailable("the snapshot cannot be read", 1000, error);
+    }
+  };
+
+  const refresh = async (organisationId: string, cached: CachedOrganisation): Promise<void> => {
+    // A load under way may have read before the change that made us come here: wait for it, then read again.
+    if (cached.loading) await cached.loading.catch(() => undefined);
+    cached.loading ??= load(organisationId, cached).finally(() => {
+      cached.loading = undefined;
+    });
+    await cached.loading;
+  };
+
+  const cachedOf = (organisationId: string): CachedOrganisation => {
+    const known = organisations.get(organisationId);
+    if (known) return known;
+    if (organisations.size >= MAX_ORGANISATIONS) organisations.clear();
+    const fresh: CachedOrganisation = {
+      epoch: "",
+      documents: new Map(),
+      view: undefined,
+      apiKeys: new Map(),
+      loading: undefined,
+    };
+    organisations.set(organisationId, fresh);
+    return fresh;
+  };
+
+  const forgetIfAbsent = (organisationId: string, cached: CachedOrganisation): void => {
+    if (!cached.view) organisations.delete(organisationId);
+  };
+
+  const sawEpoch = (organisationId: string, epoch: string): void => {
+    const cached = organisations.get(organisationId);
+    if (cached?.view && cached.epoch !== epoch) void refresh(organisationId, cached).catch(() => undefined);
+  };
+
+  subscriber.on("pmessage", (_pattern: string, channel: string, epoch: string) => {
+    const organisationId = organisationOfChannel(channel);
+    if (organisationId !== undefined) sawEpoch(organisationId, epoch);
+  });
+  // The subscription is renewed by ioredis after a reconnect; until then heartbeats and reserves carry the epoch.
+  subscriber.psubscribe(CHANGE_CHANNEL_PATTERN).catch(() => undefined);
+
+  return {
+    sawEpoch,
+    organisation: async (organisationId) => {
+      const cached = cachedOf(organisationId);
+      if (!cached.view) {
+        await refresh(organisationId, cached);
+        forgetIfAbsent(organisationId, cached);
+      }
+      return cached.view;
+    },
+    catchUp: async (organisationId) => {
+      const cached = cachedOf(organisationId);
+      await refresh(organisationId, cached);
+      forgetIfAbsent(organisationId, cached);
+      return cached.view;
+    },
+    apiKey: async (organisationId, hash) => {
+      const cached = cachedOf(organisationId);
+      const known = cached.apiKeys.get(hash);
+      if (known) return known;
+      const epoch = cached.epoch;
+      let json: string | null;
+      try {
+        json = await connection.redis.hget(keysOf(organisationId).apiKeys, hash);
+      } catch (error) {
+        throw new StoreUnavailable("the key cannot be read", 1000, error);
+      }
+      if (json === null) return undefined;
+      const document = apiKeyDocument.parse(JSON.parse(json));
+      // Read before a change that was applied meanwhile: right for this call, not to be kept.
+      if (cached.epoch === epoch) {
+        if (cached.apiKeys.size >= MAX_KEYS_PER_ORGANISATION) cached.apiKeys.clear();
+        cached.apiKeys.set(hash, document);
+      }
+      return document;
+    },
+    forget: (organisationId) => {
+      organisations.delete(organisationId);
+    },
+    close: async () => {
+      await subscriber.quit().catch(() => {
+        subscriber.disconnect();
+      });
+    },
+  };
+}
