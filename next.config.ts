@@ -11,7 +11,16 @@ const config: NextConfig = {
   // `npm run check` type-checks the whole tree; checking again inside the build only costs time.
   typescript: { ignoreBuildErrors: true },
   // Native or self-loading packages stay outside the bundle.
-  serverExternalPackages: ["@node-rs/argon2", "pg", "ioredis", "bullmq", "pino", "prom-client", "undici", "gpt-tokenizer"],
+  serverExternalPackages: [
+    "@node-rs/argon2",
+    "pg",
+    "ioredis",
+    "bullmq",
+    "pino",
+    "prom-client",
+    "undici",
+    "gpt-tokenizer",
+  ],
   outputFileTracingRoot: import.meta.dirname,
   rewrites: async () => [{ source: "/v1/:path*", destination: "/api/v1/:path*" }],
 };

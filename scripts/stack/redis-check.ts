@@ -1,0 +1,17 @@
+import { Redis } from "ioredis";
+import { reasonOf, ServiceError } from "@/lib/services/service-error";
+
+/** A Redis that is given must be there and must never evict: a counter that vanishes is money spent twice. */
+export async function checkRedis(url: string): Promise<void> {
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: 5_000 });
+  let reason = "";
+  client.on("error", (error) => (reason = reasonOf(error)));
+  try {
+    await client.connect();
+    await client.ping();
+  } catch (error) {
+    throw new ServiceError(`The Redis of REDIS_URL cannot be reached: ${reason === "" ? reasonOf(error) : reason}.`);
+  } finally {
+    client.disconnect();
+  }
+}
