@@ -1,0 +1,97 @@
+/** API keys: a stable identity with one or two hashed secrets below it. */
+import type { ApiKey, ApiKeySecret } from "@/lib/domain/entities";
+import type { Tx } from "./client";
+import type { Prisma } from "./generated/client";
+
+const secretSelect = {
+  hash: true,
+  prefix: true,
+  lastFour: true,
+  validUntil: true,
+  createdAt: true,
+} satisfies Prisma.ApiKeySecretSelect;
+const select = {
+  id: true,
+  organisationId: true,
+  appId: true,
+  name: true,
+  environment: true,
+  trafficClass: true,
+  entitledClasses: true,
+  isVip: true,
+  scopes: true,
+  allowedIps: true,
+  policyId: true,
+  createdById: true,
+  expiresAt: true,
+  frozenAt: true,
+  revokedAt: true,
+  lastUsedAt: true,
+  createdAt: true,
+  secrets: { select: secretSelect, orderBy: { createdAt: "desc" } },
+} satisfies Prisma.ApiKeySelect;
+
+export async function findApiKey(tx: Tx, organisationId: string, id: string): Promise<ApiKey | null> {
+  return tx.apiKey.findFirst({ where: { id, organisationId }, select });
+}
+
+/** All keys of the organisation, revoked ones included, newest first. */
+export async function listApiKeys(tx: Tx, organisationId: string): Promise<ApiKey[]> {
+  return tx.apiKey.findMany({ where: { organisationId }, select, orderBy: [{ createdAt: "desc" }, { id: "desc" }] });
+}
+
+export async function listApiKeysById(tx: Tx, organisationId: string, ids: readonly string[]): Promise<ApiKey[]> {
+  return tx.apiKey.findMany({ where: { organisationId, id: { in: [...ids] } }, select });
+}
+
+/** Ids of the keys of these apps. */
+export async function listApiKeyIdsOfApps(
+  tx: Tx,
+  organisationId: string,
+  appIds: readonly string[],
+): Promise<string[]> {
+  const rows = await tx.apiKey.findMany({
+    where: { organisationId, appId: { in: [...appIds] } },
+    select: { id: true },
+  });
+  return rows.map((row) => row.id);
+}
+
+export type NewApiKey = Omit<ApiKey, "secrets" | "frozenAt" | "revokedAt" | "lastUsedAt" | "createdAt">;
+
+export async function insertApiKey(tx: Tx, row: NewApiKey, secret: Omit<ApiKeySecret, "createdAt">): Promise<ApiKey> {
+  return tx.apiKey.create({
+    data: {
+      ...row,
+      entitledClasses: [...row.entitledClasses],
+      scopes: [...row.scopes],
+      allowedIps: [...row.allowedIps],
+      secrets: { create: { ...secret, organisationId: row.organisationId } },
+    },
+    select,
+  });
+}
+
+export async function insertApiKeySecret(
+  tx: Tx,
+  key: Pick<ApiKey, "id" | "organisationId">,
+  secret: Omit<ApiKeySecret, "createdAt">,
+): Promise<void> {
+  await tx.apiKeySecret.create({ data: { ...secret, apiKeyId: key.id, organisationId: key.organisationId } });
+}
+
+/** Ends every other secret of the key at `validUntil`, unless it ends earlier. */
+export async function endOtherSecrets(tx: Tx, apiKeyId: string, keptHash: string, validUntil: Date): Promise<void> {
+  await tx.apiKeySecret.updateMany({
+    where: { apiKeyId, hash: { not: keptHash }, OR: [{ validUntil: null }, { validUntil: { gt: validUntil } }] },
+    data: { validUntil },
+  });
+}
+
+export async function updateApiKey(
+  tx: Tx,
+  id: string,
+  changes: Partial<Pick<ApiKey, "name" | "frozenAt" | "revokedAt" | "policyId" | "isVip" | "trafficClass">>,
+): Promise<ApiKey> {
+  return tx.apiKey.update({ where: { id }, data: changes, select });
+}

@@ -1,0 +1,85 @@
+/** People and their roles in the tree. Password hashes leave this file through `findUserForSignIn` only. */
+import type { Membership, User } from "@/lib/domain/entities";
+import type { Tx } from "./client";
+import type { Prisma } from "./generated/client";
+
+const select = {
+  id: true,
+  email: true,
+  name: true,
+  locale: true,
+  sessionVersion: true,
+  disabledAt: true,
+} satisfies Prisma.UserSelect;
+const membershipSelect = {
+  id: true,
+  organisationId: true,
+  userId: true,
+  consumerId: true,
+  role: true,
+} satisfies Prisma.MembershipSelect;
+
+export async function findUser(tx: Tx, id: string): Promise<User | null> {
+  return tx.user.findUnique({ where: { id }, select });
+}
+
+export async function findUserByEmail(tx: Tx, email: string): Promise<User | null> {
+  return tx.user.findUnique({ where: { email: email.toLowerCase() }, select });
+}
+
+/** The user with the argon2id hash of the password; null hash for single sign-on users. */
+export async function findUserForSignIn(
+  tx: Tx,
+  email: string,
+): Promise<(User & { readonly passwordHash: string | null }) | null> {
+  return tx.user.findUnique({ where: { email: email.toLowerCase() }, select: { ...select, passwordHash: true } });
+}
+
+export async function insertUser(
+  tx: Tx,
+  row: Omit<User, "sessionVersion" | "disabledAt"> & { readonly passwordHash: string | null },
+): Promise<User> {
+  return tx.user.create({ data: { ...row, email: row.email.toLowerCase() }, select });
+}
+
+/** `passwordHash` and `disabledAt` sign the user out everywhere by raising the session version. */
+export async function updateUser(
+  tx: Tx,
+  id: string,
+  changes: Partial<Pick<User, "name" | "locale" | "disabledAt">> & { readonly passwordHash?: string },
+): Promise<User> {
+  const signsOut = changes.passwordHash !== undefined || changes.disabledAt !== undefined;
+  const data = signsOut ? { ...changes, sessionVersion: { increment: 1 } } : changes;
+  return tx.user.update({ where: { id }, data, select });
+}
+
+/** Memberships of one user, in every organisation. */
+export async function listMembershipsOfUser(tx: Tx, userId: string): Promise<Membership[]> {
+  return tx.membership.findMany({ where: { userId }, select: membershipSelect });
+}
+
+/** Memberships of the organisation with their users. */
+export async function listMembers(tx: Tx, organisationId: string): Promise<(Membership & { readonly user: User })[]> {
+  return tx.membership.findMany({
+    where: { organisationId },
+    select: { ...membershipSelect, user: { select } },
+    orderBy: { createdAt: "asc" },
+  });
+}
+
+export async function insertMembership(tx: Tx, row: Membership): Promise<Membership> {
+  return tx.membership.create({ data: row, select: membershipSelect });
+}
+
+export async function findMembership(tx: Tx, organisationId: string, id: string): Promise<Membership | null> {
+  return tx.membership.findFirst({ where: { id, organisationId }, select: membershipSelect });
+}
+
+/** How many people hold the role at this node. */
+export async function countMembers(tx: Tx, consumerId: string, role: Membership["role"]): Promise<number> {
+  return tx.membership.count({ where: { consumerId, role } });
+}
+
+export async function deleteMembership(tx: Tx, id: string): Promise<void> {
+  await tx.membership.delete({ where: { id } });
+}
