@@ -1,0 +1,275 @@
+/**
+ * From the usage stream to the ledger. A batch is handed to Postgres as the JSON it came as; only what could not be
+ * inserted plainly is looked at here. Dying anywhere is safe: nothing leaves the stream before the commit, and a second
+ * delivery inserts nothing.
+ */
+import type { SqlClient } from "@/lib/db/pool";
+import { withSqlTransaction } from "@/lib/db/pool";
+import type { BookedEntry, LedgerRecord, TouchedBudget } from "@/lib/db/ledger-entries";
+import {
+  findBooked,
+  insertLedgerBatch,
+  insertLedgerRecords,
+  LedgerRaceError,
+  listUnapplied,
+  lockCorrections,
+  saveCorrectionSequence,
+} from "@/lib/db/ledger-entries";
+import { amountsOf, correctionFor } from "@/lib/domain/correction";
+import { idTimeMs } from "@/lib/domain/ids";
+import type { UsageEvent } from "@/lib/domain/usage-event";
+import { applyToCounters, readApplied } from "@/lib/redis/corrections";
+import type { DeadEntry, StreamEntry } from "@/lib/redis/usage-stream";
+import type { BookkeepingDeps } from "./bookkeeping";
+import { bookDay } from "./bookkeeping";
+import { readUsageEvent } from "./usage-events";
+
+export interface BookingResult {
+  /** Base entries inserted. */
+  readonly inserted: number;
+  /** Late events and corrections booked. */
+  readonly corrected: number;
+  readonly dead: readonly DeadEntry[];
+  readonly touched: readonly TouchedBudget[];
+  /** Whether counters wait for entries of this batch. */
+  readonly needsApply: boolean;
+}
+
+const ATTEMPTS = 5;
+const KINDS = new Set(["settled", "expired", "late"]);
+const RETRYABLE = new Set(["40001", "40P01", "23505", "55P03"]);
+
+/**
+ * Books a batch of one organisation's stream. Resolves when everything that can be booked is committed; what cannot be is
+ * in `dead`. Throws where Postgres cannot be reached: nothing is kept then and the entries stay in the stream.
+ */
+export async function bookEntries(
+  deps: BookkeepingDeps,
+  organisationId: string,
+  entries: readonly StreamEntry[],
+): Promise<BookingResult> {
+  const dead = entries.filter((entry) => !looksRight(entry)).map((entry) => ({ id: entry.id, reason: "malformed" }));
+  const good = dead.length === 0 ? entries : entries.filter(looksRight);
+  try {
+    return withDead(await bookBatch(deps, organisationId, good), dead);
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    deps.log.warn({ err: error, organisationId, entries: good.length }, "a batch has an event the ledger cannot take");
+  }
+  // One by one: the bad event is found, the others are booked.
+  const results: BookingResult[] = [];
+  for (const entry of good) results.push(await bookAlone(deps, organisationId, entry));
+  return withDead(merge(results), dead);
+}
+
+async function bookAlone(deps: BookkeepingDeps, organisationId: string, entry: StreamEntry): Promise<BookingResult> {
+  const read = readUsageEvent(entry.eventJson);
+  if (!read.ok) return nothing([{ id: entry.id, reason: read.reason }]);
+  try {
+    return await bookBatch(deps, organisationId, [{ ...entry, eventJson: JSON.stringify(read.event) }]);
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    return nothing([{ id: entry.id, reason: `refused by the ledger (${codeOf(error)})` }]);
+  }
+}
+
+async function bookBatch(
+  deps: BookkeepingDeps,
+  organisationId: string,
+  entries: readonly StreamEntry[],
+): Promise<BookingResult> {
+  if (entries.length === 0) return nothing([]);
+  const batch = `[${entries.map((entry) => `{"k":"${entry.kind}","e":${entry.eventJson}}`).join(",")}]`;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await withSqlTransaction(deps.db.pool, async (client) => {
+        const base = await insertLedgerBatch(client, organisationId, batch);
+        // One element more or less than entries: some text was not one JSON value, so no position can be trusted.
+        if (base.inserted + base.rest.length !== entries.length) throw new BatchShapeError();
+        if (base.rest.length === 0) {
+          return { inserted: base.inserted, corrected: 0, dead: [], touched: base.touched, needsApply: false };
+        }
+        const rest = base.rest.flatMap((position) => entries[position] ?? []);
+        const booked = await bookRest(client, organisationId, rest);
+        return { ...booked, inserted: base.inserted, touched: [...base.touched, ...booked.touched] };
+      });
+    } catch (error) {
+      const isRace = error instanceof LedgerRaceError || RETRYABLE.has(codeOf(error));
+      if (!isRace || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+interface Attempt {
+  readonly booked: BookedEntry[];
+}
+
+/** Late events, second deliveries, and second opinions on an attempt that is booked already. */
+async function bookRest(
+  client: SqlClient,
+  organisationId: string,
+  rest: readonly StreamEntry[],
+): Promise<Omit<BookingResult, "inserted">> {
+  const dead: DeadEntry[] = [];
+  const events: { kind: string; event: UsageEvent }[] = [];
+  for (const entry of rest) {
+    const read = readUsageEvent(entry.eventJson);
+    if (!read.ok) dead.push({ id: entry.id, reason: read.reason });
+    else if (read.event.organisationId !== organisationId) dead.push({ id: entry.id, reason: "another organisation" });
+    else events.push({ kind: entry.kind, event: read.event });
+  }
+  const attempts = await readAttempts(client, organisationId, events);
+  if (events.every(({ kind, event }) => isNothingNew(kind, event, attempts))) {
+    return { corrected: 0, dead, touched: [], needsApply: false };
+  }
+  // Decided again on what is read under the lock, so that two workers cannot both find the attempt uncorrected.
+  const before = await lockCorrections(client, organisationId);
+  const locked = await readAttempts(client, organisationId, events);
+  let sequence = before;
+  const records: LedgerRecord[] = [];
+  for (const { kind, event } of events) {
+    const record = recordFor(kind, event, locked, sequence + 1n);
+    if (record === null) continue;
+    if (record.counterSequence !== null) sequence += 1n;
+    records.push(record);
+  }
+  const touched = await insertLedgerRecords(client, organisationId, records);
+  if (sequence > before) await saveCorrectionSequence(client, organisationId, sequence);
+  return { corrected: records.length, dead, touched, needsApply: sequence > before };
+}
+
+function attemptKey(requestId: string, attempt: number): string {
+  return `${requestId}:${attempt}`;
+}
+
+async function readAttempts(
+  client: SqlClient,
+  organisationId: string,
+  events: readonly { readonly event: UsageEvent }[],
+): Promise<Map<string, Attempt>> {
+  const keys = events.flatMap(({ event }) => {
+    // An orphan of the bill is booked at the time its request id carries.
+    const times = new Set([event.reservedAtMs, idTimeMs(event.requestId) ?? event.reservedAtMs]);
+    return [...times].map((reservedAtMs) => ({ requestId: event.requestId, attempt: event.attempt, reservedAtMs }));
+  });
+  const attempts = new Map<string, Attempt>();
+  for (const entry of await findBooked(client, organisationId, keys)) {
+    const key = attemptKey(entry.requestId, entry.attempt);
+    const known = attempts.get(key);
+    if (known) known.booked.push(entry);
+    else attempts.set(key, { booked: [entry] });
+  }
+  return attempts;
+}
+
+function isNothingNew(_kind: string, event: UsageEvent, attempts: ReadonlyMap<string, Attempt>): boolean {
+  const attempt = attempts.get(attemptKey(event.requestId, event.attempt));
+  return attempt !== undefined && correctionFor(event, attempt.booked) === null;
+}
+
+/**
+ * The entry an event adds, noted in `attempts` too, or null. Who has the lines in the counters?
+ * - `late`: its script touched no counter, so its entry carries a counter sequence and is applied.
+ * - `settled` or `expired` on an attempt that is booked: only an announcement under a fence appends such an event (recovery
+ *   closes every open reservation whose attempt is booked before the fence falls), and it touches no counter either; but
+ *   the fence falls only once the stream is drained, and then counters are computed from the ledger, this entry included.
+ *   A sequence would be skipped by that same rebuild; without one, no other path can add it a second time.
+ */
+function recordFor(
+  kind: string,
+  event: UsageEvent,
+  attempts: Map<string, Attempt>,
+  nextSequence: bigint,
+): LedgerRecord | null {
+  const key = attemptKey(event.requestId, event.attempt);
+  const booked = attempts.get(key)?.booked ?? [];
+  const counterSequence = kind === "late" ? nextSequence : null;
+  const [first] = booked;
+  let record: LedgerRecord;
+  if (first === undefined) {
+    record = { event, kind: "usage", sequence: 0, counterSequence };
+  } else {
+    const difference = correctionFor(event, booked);
+    if (difference === null) return null;
+    const sequence = Math.max(...booked.map((entry) => entry.sequence)) + 1;
+    record = { event: { ...difference, reservedAtMs: first.reservedAtMs }, kind: "correction", sequence, counterSequence };
+  }
+  const { requestId, attempt, reservedAtMs, outcome, isEstimated } = record.event;
+  const entry: BookedEntry = {
+    requestId,
+    attempt,
+    reservedAtMs,
+    outcome,
+    isEstimated,
+    kind: record.kind,
+    sequence: record.sequence,
+    ...amountsOf(record.event),
+  };
+  attempts.set(key, { booked: [...booked, entry] });
+  return record;
+}
+
+const APPLY_BATCH = 200;
+
+/**
+ * Adds to the counters every entry they lack, in order. Resolves with how many; stops without an error where the
+ * organisation is fenced (recovery counts the entries then). Throws what Redis or Postgres throw; safe to repeat.
+ */
+export async function applyCorrections(deps: BookkeepingDeps, organisationId: string): Promise<number> {
+  let count = 0;
+  for (;;) {
+    const applied = await readApplied(deps.store, organisationId);
+    const entries = await listUnapplied(deps.db.pool, organisationId, applied, APPLY_BATCH);
+    for (const entry of entries) {
+      const outcome = await applyToCounters(deps.store, organisationId, {
+        sequence: entry.counterSequence,
+        day: bookDay(entry.reservedAtMs),
+        priceCurrency: entry.priceCurrency,
+        priceAmount: entry.priceAmount,
+        lines: entry.lines,
+      });
+      if (outcome === "fenced" || outcome === "gap") return count;
+      if (outcome === "applied") count += 1;
+    }
+    if (entries.length < APPLY_BATCH) return count;
+  }
+}
+
+/** The text is spliced into a larger JSON text; Postgres parses it, and the element count is compared afterwards. */
+function looksRight(entry: StreamEntry): boolean {
+  return KINDS.has(entry.kind) && entry.eventJson.startsWith("{") && entry.eventJson.endsWith("}");
+}
+
+class BatchShapeError extends Error {
+  constructor() {
+    super("a batch did not unpack into one element an entry");
+    this.name = "BatchShapeError";
+  }
+}
+
+/** Errors that lie in the data (Postgres classes 22 and 23), as opposed to a database that is away or busy. */
+function isDataError(error: unknown): boolean {
+  return error instanceof BatchShapeError || /^2[23]/u.test(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+function nothing(dead: readonly DeadEntry[]): BookingResult {
+  return { inserted: 0, corrected: 0, dead, touched: [], needsApply: false };
+}
+
+function merge(results: readonly BookingResult[]): BookingResult {
+  return {
+    inserted: results.reduce((sum, result) => sum + result.inserted, 0),
+    corrected: results.reduce((sum, result) => sum + result.corrected, 0),
+    dead: results.flatMap((result) => result.dead),
+    touched: results.flatMap((result) => result.touched),
+    needsApply: results.some((result) => result.needsApply),
+  };
+}
+
+function withDead(result: BookingResult, dead: readonly DeadEntry[]): BookingResult {
+  return dead.length === 0 ? result : { ...result, dead: [...dead, ...result.dead] };
+}
