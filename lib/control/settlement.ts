@@ -119,7 +119,7 @@ async function bookRest(
     else events.push({ kind: entry.kind, event: read.event });
   }
   const attempts = await readAttempts(client, organisationId, events);
-  if (events.every(({ kind, event }) => isNothingNew(kind, event, attempts))) {
+  if (events.every(({ event }) => isNothingNew(event, attempts))) {
     return { corrected: 0, dead, touched: [], needsApply: false };
   }
   // Decided again on what is read under the lock, so that two workers cannot both find the attempt uncorrected.
@@ -162,7 +162,7 @@ async function readAttempts(
   return attempts;
 }
 
-function isNothingNew(_kind: string, event: UsageEvent, attempts: ReadonlyMap<string, Attempt>): boolean {
+function isNothingNew(event: UsageEvent, attempts: ReadonlyMap<string, Attempt>): boolean {
   const attempt = attempts.get(attemptKey(event.requestId, event.attempt));
   return attempt !== undefined && correctionFor(event, attempt.booked) === null;
 }
@@ -192,7 +192,12 @@ function recordFor(
     const difference = correctionFor(event, booked);
     if (difference === null) return null;
     const sequence = Math.max(...booked.map((entry) => entry.sequence)) + 1;
-    record = { event: { ...difference, reservedAtMs: first.reservedAtMs }, kind: "correction", sequence, counterSequence };
+    record = {
+      event: { ...difference, reservedAtMs: first.reservedAtMs },
+      kind: "correction",
+      sequence,
+      counterSequence,
+    };
   }
   const { requestId, attempt, reservedAtMs, outcome, isEstimated } = record.event;
   const entry: BookedEntry = {

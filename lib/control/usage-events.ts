@@ -3,12 +3,10 @@ import type { UsageEvent } from "@/lib/domain/usage-event";
 import { usageEvent } from "@/lib/domain/usage-event";
 
 export type ReadEvent =
-  | { readonly ok: true; readonly event: UsageEvent }
-  | { readonly ok: false; readonly reason: string };
+  { readonly ok: true; readonly event: UsageEvent } | { readonly ok: false; readonly reason: string };
 
 // jsonb holds neither NUL nor half a surrogate pair; a caller's `user` field may carry both.
-const UNSTORABLE = /\u0000|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu;
-const UNSTORABLE_HALF = /[\ud800-\udfff]/gu;
+const LONE_SURROGATE = /\p{Cs}/gu;
 
 /** The event in `json`, or why it is none. The reason names fields, never values. */
 export function readUsageEvent(json: string): ReadEvent {
@@ -25,5 +23,5 @@ export function readUsageEvent(json: string): ReadEvent {
 }
 
 function storable(text: string): string {
-  return text.replace(UNSTORABLE, "\ufffd").replace(UNSTORABLE_HALF, "\ufffd");
+  return text.replaceAll("\u0000", "\ufffd").replace(LONE_SURROGATE, "\ufffd");
 }

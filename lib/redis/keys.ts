@@ -30,6 +30,8 @@ export interface OrganisationKeys {
   readonly deadlines: string;
   /** stream of UsageEvent */
   readonly usage: string;
+  /** stream of usage events that the ledger could not take: fields of the event, why, and its id */
+  readonly deadUsage: string;
   /** stream of RefusalEvent, capped */
   readonly refusals: string;
   /** string: last counterSequence of the ledger whose lines were added to the counters */
@@ -71,6 +73,7 @@ function build(organisationId: string): OrganisationKeys {
     channel: `${prefix}changed`,
     deadlines: `${prefix}deadlines`,
     usage: `${prefix}usage`,
+    deadUsage: `${prefix}usage-dead`,
     refusals: `${prefix}refusals`,
     appliedSequence: `${prefix}applied`,
     booked: `${prefix}booked`,

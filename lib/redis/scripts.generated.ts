@@ -17,6 +17,11 @@ export const redisScripts = {
     sha: "ac5c36912766db2ac773674a1d4f688f66e0401e",
     text: "if redis.call(\"GET\", KEYS[2]) ~= ARGV[2] then return { 3 } end\nlocal applied = tonumber(redis.call(\"GET\", KEYS[1]) or \"0\")\nlocal sequence = tonumber(ARGV[1])\nif sequence <= applied then return { 1, applied } end\nif sequence ~= applied + 1 then return { 2, applied } end\nfor index = 4, #KEYS do\nredis.call(\"HINCRBY\", KEYS[index], \"s\", ARGV[index + 1])\nend\nredis.call(\"HINCRBY\", KEYS[3], ARGV[3], ARGV[4])\nredis.call(\"SET\", KEYS[1], ARGV[1])\nreturn { 0, sequence }\n",
   },
+  book: {
+    keys: 3,
+    sha: "0ef16a028d640ab69e05189538aa825dc4915195",
+    text: "local count = tonumber(ARGV[2])\nfor position = 3 + count, #ARGV, 2 do\nlocal found = redis.call(\"XRANGE\", KEYS[1], ARGV[position], ARGV[position])\nif found[1] then\nredis.call(\"XADD\", KEYS[3], \"*\", \"id\", ARGV[position], \"reason\", ARGV[position + 1], unpack(found[1][2]))\nend\nend\nlocal removed = 0\nfor from = 3, 2 + count, 1000 do\nlocal ids = { unpack(ARGV, from, math.min(from + 999, 2 + count)) }\nredis.call(\"XACK\", KEYS[1], ARGV[1], unpack(ids))\nremoved = removed + redis.call(\"XDEL\", KEYS[1], unpack(ids))\nend\nlocal function split(id)\nlocal ms, sequence = string.match(id, \"^(%d+)-(%d+)$\")\nreturn tonumber(ms), tonumber(sequence)\nend\nlocal watermark\nlocal first = redis.call(\"XRANGE\", KEYS[1], \"-\", \"+\", \"COUNT\", 1)\nif first[1] then\nlocal ms, sequence = split(first[1][1])\nif sequence > 0 then watermark = string.format(\"%.0f-%.0f\", ms, sequence - 1) else watermark = string.format(\"%.0f-999999\", ms - 1) end\nelse\nwatermark = \"0-0\"\nlocal info = redis.call(\"EXISTS\", KEYS[1]) == 1 and redis.call(\"XINFO\", \"STREAM\", KEYS[1]) or {}\nfor index = 1, #info, 2 do\nif info[index] == \"last-generated-id\" then watermark = info[index + 1] end\nend\nend\nredis.call(\"SET\", KEYS[2], watermark)\nreturn { removed, watermark }\n",
+  },
   catchUp: {
     keys: 4,
     sha: "2757aa7bb4cec0468f41a9095f7d20dddcc6e3f4",
