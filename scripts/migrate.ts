@@ -68,6 +68,9 @@ export function pendingMigrations(files: readonly Migration[], applied: readonly
 
 /** Brings the database up to date and returns the names of the migrations that this took. */
 export async function migrate(databaseUrl: string, folder = migrationsFolder()): Promise<string[]> {
+  if (!/^postgres(ql)?:\/\//.test(databaseUrl) || !URL.canParse(databaseUrl)) {
+    throw new ServiceError("DATABASE_URL is not an address like postgresql://user:password@host:5432/spillway.");
+  }
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
   client.on("error", () => undefined);
   try {
