@@ -18,3 +18,10 @@ export function invalidFields(fields: Readonly<Record<string, string>>): AppErro
   const names = Object.keys(fields).join(", ");
   return new AppError("invalid_request", `The request is not valid: ${names}`, { fields });
 }
+
+/** The object without the keys whose value is undefined: "absent" and "set to nothing" must not be confused. */
+export function definedOnly<T extends object>(value: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as {
+    [Key in keyof T]?: Exclude<T[Key], undefined>;
+  };
+}

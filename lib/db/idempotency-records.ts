@@ -18,7 +18,7 @@ const select = { bodyHash: true, response: true } satisfies Prisma.IdempotencyRe
 
 export async function findIdempotencyRecord(tx: Tx, key: IdempotencyKey): Promise<IdempotencyRecord | null> {
   const row = await tx.idempotencyRecord.findUnique({ where: { organisationId_actorId_key: key }, select });
-  return row === null ? null : { bodyHash: row.bodyHash, box: String(row.response) };
+  return typeof row?.response === "string" ? { bodyHash: row.bodyHash, box: row.response } : null;
 }
 
 export async function insertIdempotencyRecord(

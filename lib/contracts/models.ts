@@ -1,0 +1,80 @@
+/** Vendor accounts, models, deployments, prices and exchange rates. */
+import { z } from "zod";
+import { idText, timeMs } from "./common";
+import { currencyText } from "./organisations";
+
+const nameText = z.string().trim().min(1, "required").max(200, "too_long");
+const httpUrl = z
+  .string()
+  .max(500)
+  .refine((text) => /^https?:\/\//u.test(text) && URL.canParse(text), "url_malformed")
+  // A user and password in an address would be shown, logged and copied.
+  .refine((text) => !URL.canParse(text) || new URL(text).username === "", "url_has_credentials");
+
+export const upsertProviderInput = z.strictObject({
+  name: nameText,
+  kind: z.string().regex(/^[a-z0-9-]{2,40}$/u, "kind_malformed"),
+  baseUrl: httpUrl,
+  /** Absent: the stored one stays. Write-only. */
+  secret: z.string().min(1).max(500).optional(),
+  isExternal: z.boolean().default(true),
+  billingMode: z.enum(["request", "day", "none"]).default("none"),
+  disabled: z.boolean().default(false),
+});
+export type UpsertProviderInput = z.input<typeof upsertProviderInput>;
+
+export const upsertModelInput = z.strictObject({
+  /** The name in requests. */
+  name: nameText,
+  kind: z.enum(["chat", "embedding"]),
+  maxOutputTokens: z.int().positive().nullable().default(null),
+  contextTokens: z.int().positive().nullable().default(null),
+  isExternal: z.boolean().default(true),
+  disabled: z.boolean().default(false),
+});
+export type UpsertModelInput = z.input<typeof upsertModelInput>;
+
+export const upsertDeploymentInput = z.strictObject({
+  modelId: idText,
+  providerId: idText,
+  /** The name by which the provider knows the model. */
+  upstreamModel: nameText,
+  weight: z.int().min(0).max(1000).default(1),
+  priority: z.int().min(0).max(100).default(0),
+  timeoutMs: z.int().min(1_000).max(3_600_000).default(600_000),
+  disabled: z.boolean().default(false),
+});
+export type UpsertDeploymentInput = z.input<typeof upsertDeploymentInput>;
+
+/** Plain decimal text of currency units, at most 9 digits before the point and 18 after. */
+export const decimalText = z.string().regex(/^(?:0|[1-9]\d{0,8})(?:\.\d{1,18})?$/u, "amount_malformed");
+
+/** Rates are currency units per million tokens (per request for `perRequest`), as price lists print them. */
+export const addPriceInput = z.strictObject({
+  modelId: idText,
+  currency: currencyText,
+  perMillion: z.strictObject({
+    input: decimalText,
+    output: decimalText.optional(),
+    cacheRead: decimalText.optional(),
+    cacheWrite: decimalText.optional(),
+    reasoning: decimalText.optional(),
+  }),
+  perRequest: decimalText.optional(),
+  source: z.string().trim().min(1).max(200).default("manual"),
+  /** null: now. May lie in the future, never before the newest row of the model. */
+  effectiveFromMs: timeMs.nullable().default(null),
+  /** Asked for when a rate is above 10,000 per million or 100 times the last. */
+  confirmSuspicious: z.boolean().default(false),
+});
+export type AddPriceInput = z.input<typeof addPriceInput>;
+
+/** 1 `base` is `rate` `quote`. */
+export const addFxRateInput = z.strictObject({
+  base: currencyText,
+  quote: currencyText,
+  rate: decimalText.refine((text) => /[1-9]/u.test(text), "amount_not_positive"),
+  source: z.string().trim().min(1).max(200).default("manual"),
+  effectiveFromMs: timeMs.nullable().default(null),
+});
+export type AddFxRateInput = z.input<typeof addFxRateInput>;

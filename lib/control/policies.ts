@@ -1,0 +1,240 @@
+/** Policies: immutable versions, one of them active, at most one more exposed to a share of consumers. */
+import {
+  assignPolicyInput,
+  createPolicyInput,
+  publishPolicyVersionInput,
+  startRolloutInput,
+} from "@/lib/contracts/policies";
+import type {
+  AssignPolicyInput,
+  CreatePolicyInput,
+  PublishPolicyVersionInput,
+  StartRolloutInput,
+} from "@/lib/contracts/policies";
+import { updateApiKey } from "@/lib/db/api-keys";
+import { findConsumer, updateConsumer } from "@/lib/db/consumers";
+import { orConflict } from "@/lib/db/errors";
+import {
+  findPolicy,
+  findPolicyVersion,
+  findRollout,
+  insertPolicy,
+  insertPolicyVersion,
+  insertRollout,
+  listOpenRollouts,
+  listPolicyVersions,
+  updatePolicy,
+  updateRollout,
+} from "@/lib/db/policies";
+import type { Policy, PolicyVersion, Rollout } from "@/lib/domain/entities";
+import { AppError } from "@/lib/domain/fault";
+import { newId } from "@/lib/domain/ids";
+import type { Principal } from "@/lib/domain/role";
+import { requireKey } from "./api-keys";
+import { changeOrganisation, found, notFound } from "./change";
+import type { Change } from "./change";
+import type { ControlDeps } from "./deps";
+import { parseInput } from "./validate";
+
+interface PolicyRef {
+  readonly organisationId: string;
+  readonly policyId: string;
+}
+
+/** Makes an empty policy: it says nothing until a version is published. */
+export async function createPolicy(
+  deps: ControlDeps,
+  principal: Principal,
+  input: CreatePolicyInput & { readonly organisationId: string },
+): Promise<{ readonly policy: Policy; readonly auditId: string }> {
+  const { organisationId, ...rest } = input;
+  const { name } = parseInput(createPolicyInput, rest);
+  return changeOrganisation(deps, principal, organisationId, async (change) => {
+    await change.require("policy.write");
+    const write = insertPolicy(change.tx, { id: newId("pol", change.nowMs), organisationId, name });
+    const policy = await orConflict(write, "A policy of this name exists", "name");
+    change.touch("policy", policy.id);
+    const auditId = await change.audit({ ...about("create", policy.id), after: policy });
+    return { policy, auditId };
+  });
+}
+
+/** Adds a version and, unless `activate` is false, makes it the active one. `conflict` while a rollout is open. */
+export async function publishPolicyVersion(
+  deps: ControlDeps,
+  principal: Principal,
+  input: PublishPolicyVersionInput & PolicyRef,
+): Promise<{ readonly version: PolicyVersion; readonly policy: Policy; readonly auditId: string }> {
+  const { organisationId, policyId, ...rest } = input;
+  const { document, note, activate } = parseInput(publishPolicyVersionInput, rest);
+  return changeOrganisation(deps, principal, organisationId, async (change) => {
+    await change.require("policy.write");
+    const before = found(await findPolicy(change.tx, organisationId, policyId));
+    if (activate) await refuseOpenRollout(change, policyId);
+    const newest = (await listPolicyVersions(change.tx, policyId))[0];
+    const version = await insertPolicyVersion(change.tx, {
+      id: newId("pv", change.nowMs),
+      organisationId,
+      policyId,
+      number: (newest?.number ?? 0) + 1,
+      document,
+      note,
+      createdById: principal.userId,
+    });
+    const policy = activate ? await updatePolicy(change.tx, policyId, { activeVersionId: version.id }) : before;
+    change.touch("policy", policyId);
+    const auditId = await change.audit({ ...about(activate ? "publish" : "draft", policyId), before, after: version });
+    return { version, policy, auditId };
+  });
+}
+
+/** Makes an earlier version active again: the way back. `conflict` while a rollout is open. */
+export async function activatePolicyVersion(
+  deps: ControlDeps,
+  principal: Principal,
+  input: PolicyRef & { readonly policyVersionId: string },
+): Promise<{ readonly policy: Policy; readonly auditId: string }> {
+  const { organisationId, policyId, policyVersionId } = input;
+  return changeOrganisation(deps, principal, organisationId, async (change) => {
+    await change.require("policy.write");
+    const before = found(await findPolicy(change.tx, organisationId, policyId));
+    await requireVersionOf(change, policyId, policyVersionId);
+    await refuseOpenRollout(change, policyId);
+    const policy = await updatePolicy(change.tx, policyId, { activeVersionId: policyVersionId });
+    change.touch("policy", policyId);
+    const auditId = await change.audit({ ...about("activate", policyId), before, after: policy });
+    return { policy, auditId };
+  });
+}
+
+export interface RolloutResult {
+  readonly rollout: Rollout;
+  readonly auditId: string;
+}
+
+/** Exposes a version to a stable share of consumers, or moves the open exposure of this version to another share. */
+export async function startRollout(
+  deps: ControlDeps,
+  principal: Principal,
+  input: StartRolloutInput & PolicyRef,
+): Promise<RolloutResult> {
+  const { organisationId, policyId, ...rest } = input;
+  const { policyVersionId, percent } = parseInput(startRolloutInput, rest);
+  return changeOrganisation(deps, principal, organisationId, async (change) => {
+    await change.require("policy.write");
+    found(await findPolicy(change.tx, organisationId, policyId));
+    await requireVersionOf(change, policyId, policyVersionId);
+    const before = (await listOpenRollouts(change.tx, [policyId]))[0] ?? null;
+    if (before !== null && before.policyVersionId !== policyVersionId) {
+      throw new AppError("conflict", "Another version is being rolled out");
+    }
+    const id = newId("rol", change.nowMs);
+    const row = { id, organisationId, policyId, policyVersionId, percent, createdById: principal.userId };
+    const rollout =
+      before === null
+        ? await insertRollout(change.tx, row)
+        : await updateRollout(change.tx, before.id, { percent, state: "running" });
+    change.touch("policy", policyId);
+    const auditId = await change.audit({ ...aboutRollout("start", rollout), before, after: rollout });
+    return { rollout, auditId };
+  });
+}
+
+/** Takes the exposed version away from everybody, at once. */
+export async function abortRollout(
+  deps: ControlDeps,
+  principal: Principal,
+  input: { readonly organisationId: string; readonly rolloutId: string },
+): Promise<RolloutResult> {
+  return endRollout(deps, principal, input, "aborted");
+}
+
+/** Makes the exposed version the active one for everybody. */
+export async function completeRollout(
+  deps: ControlDeps,
+  principal: Principal,
+  input: { readonly organisationId: string; readonly rolloutId: string },
+): Promise<RolloutResult> {
+  return endRollout(deps, principal, input, "completed");
+}
+
+async function endRollout(
+  deps: ControlDeps,
+  principal: Principal,
+  { organisationId, rolloutId }: { readonly organisationId: string; readonly rolloutId: string },
+  state: "aborted" | "completed",
+): Promise<RolloutResult> {
+  return changeOrganisation(deps, principal, organisationId, async (change) => {
+    await change.require("policy.write");
+    const before = found(await findRollout(change.tx, organisationId, rolloutId));
+    if (before.state !== "running" && before.state !== "paused")
+      throw new AppError("conflict", "The rollout has ended");
+    const rollout = await updateRollout(change.tx, rolloutId, { state });
+    if (state === "completed") {
+      await updatePolicy(change.tx, before.policyId, { activeVersionId: before.policyVersionId });
+    }
+    change.touch("policy", before.policyId);
+    const verb = state === "aborted" ? "abort" : "complete";
+    const auditId = await change.audit({ ...aboutRollout(verb, rollout), before, after: rollout });
+    return { rollout, auditId };
+  });
+}
+
+/** Puts a policy on a node or a key, or takes it away. */
+export async function assignPolicy(
+  deps: ControlDeps,
+  principal: Principal,
+  input: AssignPolicyInput & { readonly organisationId: string },
+): Promise<{ readonly auditId: string }> {
+  const { organisationId, ...rest } = input;
+  const { consumerId, apiKeyId, policyId } = parseInput(assignPolicyInput, rest);
+  return changeOrganisation(deps, principal, organisationId, async (change) => {
+    if (policyId !== null) found(await findPolicy(change.tx, organisationId, policyId));
+    const before =
+      consumerId === null
+        ? await assignToKey(change, apiKeyId ?? "", policyId)
+        : await assignToConsumer(change, consumerId, policyId);
+    const auditId = await change.audit({
+      action: "policy.assign",
+      objectType: consumerId === null ? "key" : "consumer",
+      objectId: consumerId ?? apiKeyId ?? "",
+      before: { policyId: before },
+      after: { policyId },
+    });
+    return { auditId };
+  });
+}
+
+async function assignToConsumer(change: Change, consumerId: string, policyId: string | null): Promise<string | null> {
+  await change.require("policy.assign", consumerId);
+  const before = found(await findConsumer(change.tx, change.organisation.id, consumerId));
+  await updateConsumer(change.tx, consumerId, { policyId });
+  change.touch("consumer", consumerId);
+  return before.policyId;
+}
+
+async function assignToKey(change: Change, apiKeyId: string, policyId: string | null): Promise<string | null> {
+  const before = await requireKey(change, change.organisation.id, apiKeyId, "policy.assign");
+  await updateApiKey(change.tx, apiKeyId, { policyId });
+  change.touch("key", apiKeyId);
+  return before.policyId;
+}
+
+async function requireVersionOf(change: Change, policyId: string, policyVersionId: string): Promise<void> {
+  const version = found(await findPolicyVersion(change.tx, change.organisation.id, policyVersionId));
+  if (version.policyId !== policyId) throw notFound();
+}
+
+async function refuseOpenRollout(change: Change, policyId: string): Promise<void> {
+  if ((await listOpenRollouts(change.tx, [policyId])).length > 0) {
+    throw new AppError("conflict", "A rollout of this policy is open: complete or abort it first");
+  }
+}
+
+function about(verb: string, policyId: string) {
+  return { action: `policy.${verb}`, objectType: "policy", objectId: policyId };
+}
+
+function aboutRollout(verb: string, rollout: Rollout) {
+  return { action: `rollout.${verb}`, objectType: "rollout", objectId: rollout.id };
+}
