@@ -56,7 +56,7 @@ export class Bill {
   add(entry: BillEntry): number {
     const amountNanos = costNanos(entry.model, entry);
     const keyIndex = this.indexOfKey(entry.key);
-    const modelIndex = MODELS.indexOf(entry.model);
+    const modelIndex = entry.model.index;
     const slot = (this.lines - this.droppedLines) % SEGMENT_LINES;
     const segment = slot === 0 ? this.openSegment() : this.segments[this.segments.length - 1];
     if (segment === undefined) throw new Error("The bill has no open segment");

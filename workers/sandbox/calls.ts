@@ -1,11 +1,10 @@
-/** What the sandbox saw: counters for GET /calls and, when asked to, the last requests for tests to look into. */
-import type { IncomingHttpHeaders } from "node:http";
+/** What the sandbox saw: counters for GET /calls and, when asked to, the last requests for tests to look into. */ import type { HttpRequest } from "./http-request";
 
 export interface RecordedRequest {
   readonly method: string;
   readonly path: string;
-  /** As received, with the authorization header replaced by a note. */
-  readonly headers: IncomingHttpHeaders;
+  /** By lower-case name, as received but for the secret in the authorization header. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
@@ -24,11 +23,17 @@ export class Calls {
     this.byPath.set(route, (this.byPath.get(route) ?? 0) + 1);
   }
 
-  record(request: RecordedRequest): void {
+  record(path: string, request: HttpRequest): void {
     if (!this.keepsRequests) return;
-    const { authorization, ...headers } = request.headers;
-    const hidden = authorization === undefined ? {} : { authorization: "(hidden)" };
-    this.recorded.push({ ...request, headers: { ...headers, ...hidden } });
+    const lines = request.head.split("\r\n").slice(1);
+    const headers = Object.fromEntries(
+      lines.map((line) => {
+        const colon = line.indexOf(":");
+        const name = line.slice(0, colon).toLowerCase();
+        return [name, name === "authorization" ? "(hidden)" : line.slice(colon + 1).trim()];
+      }),
+    );
+    this.recorded.push({ method: request.method, path, headers, body: request.body });
     if (this.recorded.length > MAX_RECORDED) this.recorded.shift();
   }
 

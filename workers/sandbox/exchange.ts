@@ -1,12 +1,11 @@
-/** One call in progress, and the two things every answer does with it: book it, and send JSON. */
-import { Buffer } from "node:buffer";
-import type { ServerResponse } from "node:http";
+/** One call in progress, and what every kind of answer does with it. */
 import type { Bill } from "./bill";
 import type { Fault, SandboxControl } from "./control";
 import type { SandboxModel, TokenCounts } from "./prices";
+import type { HeaderLines, Reply } from "./reply";
 
 export interface Exchange {
-  readonly response: ServerResponse;
+  readonly reply: Reply;
   readonly body: Readonly<Record<string, unknown>>;
   readonly control: SandboxControl;
   readonly bill: Bill;
@@ -61,27 +60,17 @@ export function afterLatency(exchange: Exchange, then: () => void, gone: () => v
     then();
     return;
   }
-  const leave = () => {
-    clearTimeout(timer);
-    gone();
-  };
   const timer = setTimeout(() => {
-    exchange.response.off("close", leave);
+    exchange.reply.whenGone(undefined);
     then();
   }, latencyMs);
-  exchange.response.once("close", leave);
+  exchange.reply.whenGone(() => {
+    clearTimeout(timer);
+    gone();
+  });
 }
 
-export function sendJson(
-  response: ServerResponse,
-  status: number,
-  body: string,
-  callId?: string,
-  extraHeaders: readonly string[] = [],
-): void {
-  const headers = ["content-type", "application/json", "content-length", String(Buffer.byteLength(body))];
-  if (callId !== undefined) headers.push("x-request-id", `req_${callId}`, "openai-version", "2020-10-01");
-  headers.push(...extraHeaders);
-  response.writeHead(status, headers);
-  response.end(body);
+/** The headers that OpenAI puts on every answer of a model. */
+export function providerHeaders(exchange: Exchange): HeaderLines {
+  return `x-request-id: req_${exchange.callId}\r\nopenai-version: 2020-10-01\r\n`;
 }

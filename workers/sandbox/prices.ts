@@ -6,6 +6,8 @@
 
 export interface SandboxModel {
   readonly id: string;
+  /** Its place in `MODELS`. */
+  readonly index: number;
   readonly endpoint: "chat" | "embeddings";
   readonly inputPrice: string;
   readonly cachedInputPrice: string;
@@ -13,10 +15,38 @@ export interface SandboxModel {
 }
 
 export const MODELS: readonly SandboxModel[] = [
-  { id: "sandbox-large", endpoint: "chat", inputPrice: "2.50", cachedInputPrice: "1.25", outputPrice: "10.00" },
-  { id: "sandbox-medium", endpoint: "chat", inputPrice: "0.80", cachedInputPrice: "0.40", outputPrice: "3.20" },
-  { id: "sandbox-small", endpoint: "chat", inputPrice: "0.15", cachedInputPrice: "0.075", outputPrice: "0.60" },
-  { id: "sandbox-embed", endpoint: "embeddings", inputPrice: "0.02", cachedInputPrice: "0.02", outputPrice: "0" },
+  {
+    id: "sandbox-large",
+    index: 0,
+    endpoint: "chat",
+    inputPrice: "2.50",
+    cachedInputPrice: "1.25",
+    outputPrice: "10.00",
+  },
+  {
+    id: "sandbox-medium",
+    index: 1,
+    endpoint: "chat",
+    inputPrice: "0.80",
+    cachedInputPrice: "0.40",
+    outputPrice: "3.20",
+  },
+  {
+    id: "sandbox-small",
+    index: 2,
+    endpoint: "chat",
+    inputPrice: "0.15",
+    cachedInputPrice: "0.075",
+    outputPrice: "0.60",
+  },
+  {
+    id: "sandbox-embed",
+    index: 3,
+    endpoint: "embeddings",
+    inputPrice: "0.02",
+    cachedInputPrice: "0.02",
+    outputPrice: "0",
+  },
 ];
 
 const MODEL_BY_ID = new Map(MODELS.map((model) => [model.id, model]));
@@ -39,20 +69,16 @@ interface Rates {
 }
 
 const TOKENS_PER_PRICE = 1_000_000n;
-const RATES = new Map<SandboxModel, Rates>(
-  MODELS.map((model) => [
-    model,
-    {
-      input: nanosOf(model.inputPrice),
-      cachedInput: nanosOf(model.cachedInputPrice),
-      output: nanosOf(model.outputPrice),
-    },
-  ]),
-);
+/** By model index. */
+const RATES: readonly Rates[] = MODELS.map((model) => ({
+  input: nanosOf(model.inputPrice),
+  cachedInput: nanosOf(model.cachedInputPrice),
+  output: nanosOf(model.outputPrice),
+}));
 
 /** The price of one call in nanos. */
 export function costNanos(model: SandboxModel, counts: TokenCounts): bigint {
-  const rates = RATES.get(model);
+  const rates = RATES[model.index];
   if (rates === undefined) throw new Error(`The sandbox does not sell ${model.id}`);
   const exact =
     BigInt(counts.promptTokens - counts.cachedTokens) * rates.input +

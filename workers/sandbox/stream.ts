@@ -8,7 +8,7 @@
 import { failInstead } from "./answer";
 import { type ChatPlan, usageJson } from "./chat-plan";
 import { controlledErrorJson } from "./errors";
-import { afterLatency, book, type Exchange } from "./exchange";
+import { afterLatency, book, type Exchange, providerHeaders } from "./exchange";
 import { answerText } from "./tokens";
 
 interface Chunk {
@@ -21,6 +21,7 @@ interface Chunk {
 const BATCH_CHARACTERS = 32_768;
 const DEFAULT_CUT_AFTER_CHUNKS = 1;
 const CUTTING_FAULTS: ReadonlySet<unknown> = new Set(["cut_stream", "half_json", "error_in_stream"]);
+const STREAM_HEADERS = "content-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\n";
 const DONE = "data: [DONE]\n\n";
 
 export function streamChat(exchange: Exchange, plan: ChatPlan): void {
@@ -54,12 +55,10 @@ class ChatStream {
   }
 
   start(): void {
-    const { response, control, callId } = this.exchange;
-    const headers = ["content-type", "text/event-stream; charset=utf-8", "cache-control", "no-cache"];
-    headers.push("x-request-id", `req_${callId}`, "openai-version", "2020-10-01");
-    if (control.fault === "wrong_gzip") headers.push("content-encoding", "gzip");
-    response.writeHead(200, headers);
-    response.once("close", () => {
+    const { reply, control } = this.exchange;
+    const encoding = control.fault === "wrong_gzip" ? "content-encoding: gzip\r\n" : "";
+    reply.start(STREAM_HEADERS + providerHeaders(this.exchange) + encoding);
+    reply.whenGone(() => {
       clearTimeout(this.timer);
       this.bookProduced(true);
     });
@@ -68,7 +67,7 @@ class ChatStream {
 
   /** Writes until the stream ends, the socket is full, or a controlled delay is due. */
   private readonly pump = (): void => {
-    const { response, control } = this.exchange;
+    const { reply, control } = this.exchange;
     const delayMs = control.chunkDelayMs ?? 0;
     let batch = "";
     for (;;) {
@@ -86,14 +85,14 @@ class ChatStream {
         this.producedTokens += next.value.tokens;
         this.contentChunks += 1;
         if (delayMs > 0) {
-          response.write(batch);
+          reply.write(batch);
           this.timer = setTimeout(this.pump, delayMs);
           return;
         }
       }
       if (batch.length >= BATCH_CHARACTERS) {
-        if (!response.write(batch)) {
-          response.once("drain", this.pump);
+        if (!reply.write(batch)) {
+          reply.onceDrain(this.pump);
           return;
         }
         batch = "";
@@ -103,19 +102,19 @@ class ChatStream {
 
   private finish(batch: string): void {
     this.bookProduced(this.exchange.control.fault === "wrong_gzip");
-    this.exchange.response.end(batch + DONE);
+    this.exchange.reply.end(batch + DONE);
   }
 
   private cut(batch: string): void {
-    const { response, control } = this.exchange;
+    const { reply, control } = this.exchange;
     this.bookProduced(true);
     if (control.fault === "error_in_stream") {
-      response.end(`${batch}data: ${controlledErrorJson(control, 500)}\n\n`);
+      reply.end(`${batch}data: ${controlledErrorJson(control, 500)}\n\n`);
     } else if (control.fault === "half_json") {
       const text = this.chunks.next().value?.text ?? "";
-      response.end(batch + text.slice(0, Math.floor(text.length / 2)));
+      reply.end(batch + text.slice(0, Math.floor(text.length / 2)));
     } else {
-      response.write(batch, () => response.socket?.destroy());
+      reply.cut(batch);
     }
   }
 

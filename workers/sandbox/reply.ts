@@ -1,0 +1,148 @@
+/** The answer to one request on a raw connection: sent whole, streamed in chunks, or broken off on purpose. */
+import { Buffer } from "node:buffer";
+import type { Socket } from "node:net";
+
+const STATUS_TEXT = new Map([
+  [200, "OK"],
+  [400, "Bad Request"],
+  [401, "Unauthorized"],
+  [403, "Forbidden"],
+  [404, "Not Found"],
+  [405, "Method Not Allowed"],
+  [413, "Payload Too Large"],
+  [429, "Too Many Requests"],
+  [500, "Internal Server Error"],
+  [503, "Service Unavailable"],
+]);
+
+/** Header lines, each ended by CRLF. */
+export type HeaderLines = string;
+
+let dateSecond = 0;
+let dateLine = "";
+
+function dateHeader(): HeaderLines {
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    dateLine = `date: ${new Date(second * 1000).toUTCString()}\r\n`;
+  }
+  return dateLine;
+}
+
+export class Reply {
+  private state: "waiting" | "streaming" | "ended" = "waiting";
+  private heldHead = "";
+  private gone: (() => void) | undefined;
+  private done: (() => void) | undefined;
+
+  /** `ended` is called once when the connection is free for its next request. */
+  constructor(
+    private readonly socket: Socket,
+    private readonly closesConnection: boolean,
+    private readonly ended: () => void,
+  ) {}
+
+  get hasBegun(): boolean {
+    return this.state !== "waiting";
+  }
+
+  get isOver(): boolean {
+    return this.state === "ended";
+  }
+
+  /** Sets, or clears, what happens if the connection ends before the answer does. */
+  whenGone(listener: (() => void) | undefined): void {
+    this.gone = listener;
+  }
+
+  /** Sets what happens once the answer is over, one way or the other. */
+  whenDone(listener: () => void): void {
+    this.done = listener;
+  }
+
+  /** Sends a whole answer with a JSON body. */
+  send(status: number, body: string, headers: HeaderLines = ""): void {
+    const bytes = Buffer.byteLength(body);
+    const head = `${this.head(status)}content-type: application/json\r\ncontent-length: ${bytes}\r\n${headers}\r\n`;
+    // Nearly all bodies are ASCII, which is written with less work than text that must be encoded.
+    this.socket.write(head + body, bytes === body.length ? "latin1" : "utf8");
+    this.finish();
+  }
+
+  /** Announces the whole of a JSON body, sends half of it, and breaks the connection. */
+  sendHalf(body: string): void {
+    const length = `content-length: ${Buffer.byteLength(body)}\r\n`;
+    const half = body.slice(0, Math.floor(body.length / 2));
+    this.breakConnection(`${this.head(200)}content-type: application/json\r\n${length}\r\n${half}`);
+  }
+
+  /** Begins a chunked answer. Its head travels with the first piece. */
+  start(headers: HeaderLines): void {
+    this.state = "streaming";
+    this.heldHead = `${this.head(200)}transfer-encoding: chunked\r\n${headers}\r\n`;
+  }
+
+  /** Sends a piece of a chunked answer; false when the socket is full and `onceDrain` should be awaited. */
+  write(piece: string): boolean {
+    return this.socket.write(this.framed(piece));
+  }
+
+  /** Sends the last piece and ends a chunked answer in order. */
+  end(piece: string): void {
+    this.socket.write(`${this.framed(piece)}0\r\n\r\n`);
+    this.finish();
+  }
+
+  /** Sends the last piece of a chunked answer and breaks the connection. */
+  cut(piece: string): void {
+    this.breakConnection(this.framed(piece));
+  }
+
+  onceDrain(listener: () => void): void {
+    this.socket.once("drain", listener);
+  }
+
+  /** Breaks the connection without (further) answer. */
+  drop(): void {
+    this.breakConnection("");
+  }
+
+  private breakConnection(text: string): void {
+    this.finished();
+    if (text === "") this.socket.destroy();
+    else this.socket.write(text, () => this.socket.destroy());
+  }
+
+  /** For the connection: it has ended. */
+  connectionClosed(): void {
+    if (this.state === "ended") return;
+    const { gone } = this;
+    this.finished();
+    gone?.();
+  }
+
+  private framed(piece: string): string {
+    const head = this.heldHead;
+    this.heldHead = "";
+    return piece === "" ? head : `${head}${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`;
+  }
+
+  private head(status: number): string {
+    const connection = this.closesConnection ? "connection: close\r\n" : "";
+    return `HTTP/1.1 ${status} ${STATUS_TEXT.get(status) ?? "Status"}\r\n${dateHeader()}${connection}`;
+  }
+
+  private finish(): void {
+    this.finished();
+    if (this.closesConnection) this.socket.end();
+    else this.ended();
+  }
+
+  private finished(): void {
+    this.state = "ended";
+    this.gone = undefined;
+    this.done?.();
+    this.done = undefined;
+  }
+}
