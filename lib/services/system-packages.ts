@@ -78,9 +78,10 @@ export function aptUnpack(packages: readonly string[], folder: string, say: Say)
   for (const options of [[], own]) {
     if (options.length > 0) runQuietly(["apt-get", ...options, "update"], folder);
     const plan = runQuietly(["apt-get", ...options, "-s", "--no-install-recommends", "install", ...packages], folder);
+    if (!plan.ok) continue;
     const needed = [...plan.output.matchAll(/^Inst (\S+)/gm)].map((match) => match[1] ?? "");
-    if (!plan.ok || needed.length === 0) continue;
-    if (!runQuietly(["apt-get", ...options, "download", ...needed], folder).ok) continue;
+    const wanted = new Set([...packages, ...needed]);
+    if (!runQuietly(["apt-get", ...options, "download", ...wanted], folder).ok) continue;
     return runQuietly(["sh", "-c", 'for deb in *.deb; do dpkg -x "$deb" . || exit 1; done; rm -f *.deb'], folder).ok;
   }
   return false;
