@@ -62,7 +62,14 @@ const providerAccounts = {
   ARK_API_KEY: z.string().min(1).optional(),
 };
 
-const gatewaySchema = z.object({ ...shared, ...listening, ...sandbox, ...providerAccounts });
+const gatewaySchema = z.object({
+  ...shared,
+  ...listening,
+  ...sandbox,
+  ...providerAccounts,
+  /** Processes of the gateway server, sharing its port. */
+  GATEWAY_PROCESSES: z.coerce.number().int().min(1).max(64).default(1),
+});
 
 const webSchema = z.object({
   ...gatewaySchema.shape,

@@ -63,6 +63,14 @@ export interface BudgetReading {
   readonly limit: bigint;
 }
 
+export interface BudgetBalance {
+  readonly settled: bigint;
+  readonly held: bigint;
+  readonly limit: bigint;
+  readonly overflow: bigint;
+  readonly isFrozen: boolean;
+}
+
 export type ReserveOutcome =
   | {
       readonly code: "reserved";
@@ -94,7 +102,7 @@ export interface Settlement {
   readonly outputTokens: number;
   readonly priceCurrency: string;
   readonly priceAmount: string;
-  /** UTC day of the settlement, for the book: 2026-01-31. */
+  /** UTC day of the reservation, for the book: 2026-01-31. */
   readonly day: string;
   readonly eventJson: string;
 }
@@ -107,16 +115,14 @@ export interface BudgetLedger {
   void(open: OpenReservation): Promise<void>;
   /** What a stream has used so far; carried by the next renewal. */
   progress(open: OpenReservation, usage: TokenUsage): void;
-  /** Settled and held of budgets, fresh. */
-  read(
-    organisationId: string,
-    lines: readonly { budgetId: string; periodId: string }[],
-  ): Promise<{ settled: bigint; held: bigint; limit: bigint }[]>;
+  /** Budgets as they stand now, grants of this moment in the limit. Throws StoreUnavailable. */
+  read(organisationId: string, lines: readonly { budgetId: string; periodId: string }[]): Promise<BudgetBalance[]>;
   /** Notes a refused call for the console. Best effort, bounded. */
   refused(event: RefusalEvent): void;
 }
 
 export interface UpstreamRequest {
+  readonly organisationId: string;
   readonly provider: ProviderDocument;
   readonly path: string;
   readonly body: Uint8Array | string;

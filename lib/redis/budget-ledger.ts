@@ -11,6 +11,7 @@ import type { HotConnection } from "./client";
 import { keysOf } from "./keys";
 import type { OpenCall, OrganisationCalls } from "./open-reservations";
 import { createOrganisationCalls, forgetBooked, rememberEnd } from "./open-reservations";
+import { readBalances } from "./balances";
 import { packedLines, reserveArguments, reserveKeys, reserveOutcome } from "./reserve-command";
 import { numberAt, runScript, textAt } from "./scripts";
 
@@ -251,22 +252,7 @@ export function createBudgetLedger(options: BudgetLedgerOptions): RedisBudgetLed
     },
     read: async (organisationId, lines) => {
       requireRunId();
-      const keys = keysOf(organisationId);
-      const pipeline = redis.pipeline();
-      for (const line of lines) {
-        pipeline.hmget(keys.counter(line.budgetId, line.periodId), "s", "h");
-        pipeline.hmget(keys.limit(line.budgetId), "l");
-      }
-      const replies = (await pipeline.exec()) ?? [];
-      return lines.map((_line, index) => {
-        const counter = replies[index * 2]?.[1] as (string | null)[] | undefined;
-        const limit = replies[index * 2 + 1]?.[1] as (string | null)[] | undefined;
-        return {
-          settled: BigInt(counter?.[0] ?? "0"),
-          held: BigInt(counter?.[1] ?? "0"),
-          limit: BigInt(limit?.[0] ?? "0"),
-        };
-      });
+      return readBalances(redis, organisationId, lines, clock.nowMs());
     },
     refused: (event) => {
       if (connection.runId() === undefined) return;
@@ -281,7 +267,10 @@ export function createBudgetLedger(options: BudgetLedgerOptions): RedisBudgetLed
       let unbooked = 0;
       for (const calls of organisations.values()) {
         unbooked += calls.unbooked.size;
-        for (const call of calls.open.values()) call.end ? (undelivered += 1) : (open += 1);
+        for (const call of calls.open.values()) {
+          if (call.end) undelivered += 1;
+          else open += 1;
+        }
       }
       return { open, undelivered, unbooked };
     },

@@ -3,8 +3,8 @@
  * re-validated by epoch at every reserve and every heartbeat, so that a lost message heals within a second.
  */
 import type { Redis } from "ioredis";
-import { z } from "zod";
-import type { ApiKeyDocument } from "@/lib/domain/snapshot";
+import type { z } from "zod";
+import type { ApiKeyDocument, FxDocument, OrganisationDocument } from "@/lib/domain/snapshot";
 import {
   apiKeyDocument,
   budgetDocument,
@@ -17,7 +17,7 @@ import {
   rateLimitDocument,
   SNAPSHOT_FIELDS,
 } from "@/lib/domain/snapshot";
-import type { OrganisationView, SnapshotDocuments } from "@/lib/gateway/organisation-view";
+import type { OrganisationView } from "@/lib/gateway/organisation-view";
 import { createOrganisationView } from "@/lib/gateway/organisation-view";
 import type { PolicySource } from "@/lib/gateway/ports";
 import { StoreUnavailable } from "@/lib/gateway/ports";
@@ -58,22 +58,24 @@ function parseField(field: string, json: string): unknown {
 function viewOf(cached: CachedOrganisation): OrganisationView | undefined {
   const organisation = cached.documents.get(SNAPSHOT_FIELDS.organisation);
   if (organisation === undefined) return undefined;
-  const of = (letter: DocumentLetter): unknown[] => {
-    const list: unknown[] = [];
-    for (const [field, document] of cached.documents) if (field.startsWith(`${letter}:`)) list.push(document);
+  // Every document was parsed by the schema of its letter when it came in.
+  const of = <Letter extends DocumentLetter>(letter: Letter): z.infer<(typeof documentSchemas)[Letter]>[] => {
+    const list: z.infer<(typeof documentSchemas)[Letter]>[] = [];
+    for (const [field, document] of cached.documents) {
+      if (field.startsWith(`${letter}:`)) list.push(document as z.infer<(typeof documentSchemas)[Letter]>);
+    }
     return list;
   };
-  // Every document was parsed by the schema of its letter when it came in.
   return createOrganisationView(cached.epoch, {
-    organisation,
-    fx: cached.documents.get(SNAPSHOT_FIELDS.fx) ?? [],
+    organisation: organisation as OrganisationDocument,
+    fx: (cached.documents.get(SNAPSHOT_FIELDS.fx) ?? []) as FxDocument,
     consumers: of("c"),
     budgets: of("b"),
     rateLimits: of("r"),
     policies: of("p"),
     models: of("m"),
     providers: of("v"),
-  } as SnapshotDocuments);
+  });
 }
 
 export interface RedisPolicySource extends PolicySource {

@@ -1,0 +1,34 @@
+/**
+ * The tag we send upstream with every call (`x-spillway-request`), so that the provider's bill can be matched line by
+ * line: `<reservationId>.<organisationId>.<keyId>.<mac>`. It is signed, because a bill line may be all that is left of a
+ * call, and booking it must not trust what somebody else wrote into it.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+const MAC_BYTES = 16;
+
+export interface RequestTagParts {
+  /** `<requestId>:<attempt>` */
+  readonly reservationId: string;
+  readonly organisationId: string;
+  readonly apiKeyId: string;
+}
+
+function mac(pepper: Buffer, payload: string): Buffer {
+  return createHmac("sha256", pepper).update("request-tag\n").update(payload).digest().subarray(0, MAC_BYTES);
+}
+
+export function signRequestTag(pepper: Buffer, parts: RequestTagParts): string {
+  const payload = `${parts.reservationId}.${parts.organisationId}.${parts.apiKeyId}`;
+  return `${payload}.${mac(pepper, payload).toString("base64url")}`;
+}
+
+/** What a tag says; undefined where it is not ours. */
+export function verifyRequestTag(pepper: Buffer, tag: string): RequestTagParts | undefined {
+  const [reservationId, organisationId, apiKeyId, signature, ...rest] = tag.split(".");
+  if (!reservationId || !organisationId || !apiKeyId || !signature || rest.length > 0) return undefined;
+  const given = Buffer.from(signature, "base64url");
+  const expected = mac(pepper, `${reservationId}.${organisationId}.${apiKeyId}`);
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+  return { reservationId, organisationId, apiKeyId };
+}

@@ -1,0 +1,40 @@
+/** A reservation ends exactly once, whoever comes first: the answer, the client hanging up, an error, the last resort. */
+import type { Held } from "./exchange";
+import type { BudgetLedger } from "./ports";
+import type { Cost, Measured } from "./stages/settle";
+import { conclude, unknownUsage } from "./stages/settle";
+
+export interface Ending {
+  readonly isOver: () => boolean;
+  /** Books what was measured. `cost` spares pricing it twice. */
+  settle(measured: Measured, cost?: Cost): Promise<void>;
+  /** For an attempt that provably cost nothing. */
+  void(): Promise<void>;
+  /** For an attempt whose end nobody saw: booked as the policy says, estimated, corrected by the bill. */
+  unknown(statusCode: number | null): Promise<void>;
+  /** Settles when the reservation has ended, in whatever way. */
+  readonly over: Promise<void>;
+}
+
+export function createEnding(held: Held, deps: { ledger: BudgetLedger; clock: { nowMs(): number } }): Ending {
+  let ended: Promise<void> | undefined;
+  let signal: (value: Promise<void>) => void = () => undefined;
+  const over = new Promise<void>((resolve) => {
+    signal = resolve;
+  });
+  const end = (measured: Measured | null, cost: Cost | null): Promise<void> => {
+    if (!ended) {
+      ended = conclude(held, measured, cost, deps.clock.nowMs(), deps.ledger);
+      signal(ended);
+    }
+    return ended;
+  };
+  return {
+    over,
+    isOver: () => ended !== undefined,
+    settle: (measured, cost) => end(measured, cost ?? null),
+    void: () => end(null, null),
+    unknown: (statusCode) =>
+      end({ usage: unknownUsage(held), isEstimated: true, outcome: "unknown", statusCode, firstByteMs: null }, null),
+  };
+}

@@ -1,0 +1,45 @@
+/** State of one request, one type per finished stage: a stage takes what the stages before it have made. */
+import type { ApiKeyDocument } from "@/lib/domain/snapshot";
+import type { CompiledCall, Serving } from "./compiled-call";
+import type { CallerChain, OrganisationView } from "./organisation-view";
+import type { BudgetReading } from "./ports";
+import type { ParsedRequest } from "./wire/openai-request";
+
+export interface Received {
+  readonly requestId: string;
+  readonly startedMs: number;
+  readonly route: string;
+  readonly language: "en" | "zh-CN";
+}
+
+export interface Authenticated extends Received {
+  readonly keyHash: string;
+  readonly key: ApiKeyDocument;
+  readonly view: OrganisationView;
+  readonly chain: CallerChain;
+}
+
+export interface Classified extends Authenticated {
+  readonly trafficClass: string;
+  /** A class that was claimed without being entitled to it: ignored and noted. */
+  readonly ignoredClaim: string | null;
+}
+
+/** Held: the reservation stands, the plan is chosen. */
+export interface Held {
+  readonly caller: Classified;
+  readonly request: ParsedRequest;
+  readonly call: CompiledCall;
+  readonly serving: Serving;
+  readonly planNumber: number;
+  readonly reservationId: string;
+  readonly attempt: number;
+  readonly heldAmount: bigint;
+  readonly heldInputTokens: number;
+  readonly heldOutputTokens: number;
+  /** Output cap to write into the upstream body; null where the caller stated one. */
+  readonly writtenCap: number | null;
+  readonly rungBasisPoints: number;
+  readonly isOverflow: boolean;
+  readonly binding: BudgetReading | null;
+}

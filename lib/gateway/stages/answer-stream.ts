@@ -1,0 +1,154 @@
+/**
+ * A streamed answer: every event passed on as it came, tapped for usage. The usage chunk that only exists because the
+ * gateway asked for it is left out. A client that hangs up is billed for what was produced (`cut`), or the rest is read
+ * to learn the exact usage (`drain`).
+ */
+import type { Ending } from "../ending";
+import type { Held } from "../exchange";
+import type { BudgetLedger, UpstreamResponse } from "../ports";
+import { SseSplitter } from "../wire/sse";
+import type { RawEvent } from "../wire/sse";
+import { servedHeaders } from "../wire/response-headers";
+import { StreamMeter } from "./meter";
+import { openOf } from "./settle";
+
+const PROGRESS_EVERY_MS = 500;
+
+export interface StreamDeps {
+  readonly ledger: BudgetLedger;
+  readonly clock: { nowMs(): number };
+}
+
+class StreamAnswer {
+  private readonly splitter = new SseSplitter();
+  private readonly meter: StreamMeter;
+  private readonly iterator: AsyncIterator<Uint8Array>;
+  private readonly firstByteMs: number;
+  private reportedMs: number;
+
+  constructor(
+    private readonly held: Held,
+    private readonly upstream: UpstreamResponse,
+    private readonly ending: Ending,
+    private readonly deps: StreamDeps,
+  ) {
+    this.meter = new StreamMeter(held.request.inputGuess);
+    this.iterator = upstream.chunks()[Symbol.asyncIterator]();
+    this.reportedMs = deps.clock.nowMs();
+    this.firstByteMs = this.reportedMs - held.caller.startedMs;
+  }
+
+  private visible(events: readonly RawEvent[]): Uint8Array[] {
+    const shown: Uint8Array[] = [];
+    for (const event of events) {
+      const isUsageChunk = this.meter.observe(event);
+      if (!isUsageChunk || this.held.request.wantsUsage) shown.push(event.bytes);
+    }
+    return shown;
+  }
+
+  private reportProgress(): void {
+    const nowMs = this.deps.clock.nowMs();
+    if (nowMs - this.reportedMs < PROGRESS_EVERY_MS) return;
+    this.reportedMs = nowMs;
+    this.deps.ledger.progress(openOf(this.held), this.meter.reading().usage);
+  }
+
+  /** Next bytes for the client; undefined at the end. Throws UpstreamFailure. */
+  private async next(): Promise<Uint8Array[] | undefined> {
+    for (;;) {
+      const { done, value } = await this.iterator.next();
+      if (done === true) {
+        const rest = this.splitter.rest();
+        const shown = rest ? this.visible([rest]) : [];
+        return shown.length > 0 && !this.ending.isOver() ? this.finishAfter(shown) : this.finish();
+      }
+      const shown = this.visible(this.splitter.push(value));
+      this.reportProgress();
+      if (shown.length > 0) return shown;
+    }
+  }
+
+  private finishAfter(shown: Uint8Array[]): Uint8Array[] {
+    this.finish();
+    return shown;
+  }
+
+  private finish(): undefined {
+    const { usage, isEstimated } = this.meter.reading();
+    const isWhole = this.meter.isDone || !isEstimated;
+    if (this.meter.hasError && !this.meter.hasOutput && isEstimated) void this.ending.void();
+    else this.settle(usage, isEstimated, isWhole && !this.meter.hasError ? "ok" : "upstream_error");
+    return undefined;
+  }
+
+  private settle(usage: ReturnType<StreamMeter["reading"]>["usage"], isEstimated: boolean, outcome: "ok" | "aborted" | "upstream_error"): void {
+    const { status } = this.upstream;
+    void this.ending.settle({ usage, isEstimated, outcome, statusCode: status, firstByteMs: this.firstByteMs });
+  }
+
+  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    try {
+      const shown = this.ending.isOver() ? undefined : await this.next();
+      if (shown) for (const bytes of shown) controller.enqueue(bytes);
+      if (!shown || this.ending.isOver()) controller.close();
+    } catch {
+      this.breakOff(controller);
+    }
+  }
+
+  /** The upstream broke in the middle: the client hears of it in the stream's own way, what passed is billed. */
+  private breakOff(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    if (this.ending.isOver()) return;
+    const { usage, isEstimated } = this.meter.reading();
+    this.settle(usage, isEstimated, "upstream_error");
+    this.upstream.destroy();
+    const error = { message: "The model provider broke off the stream.", type: "server_error", param: null, code: "upstream_error" };
+    controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify({ error })}\n\n`));
+    controller.close();
+  }
+
+  /** The client is gone. */
+  async hangUp(): Promise<void> {
+    if (this.ending.isOver()) return;
+    if (this.held.caller.chain.policy.clientGone === "drain") {
+      await this.drain();
+      return;
+    }
+    const { usage, isEstimated } = this.meter.reading();
+    this.settle(usage, isEstimated, "aborted");
+    this.upstream.destroy();
+  }
+
+  private async drain(): Promise<void> {
+    try {
+      for (let part = await this.iterator.next(); part.done !== true; part = await this.iterator.next()) {
+        this.visible(this.splitter.push(part.value));
+        this.reportProgress();
+      }
+    } catch {
+      // What passed before the break is what can be billed.
+    }
+    const { usage, isEstimated } = this.meter.reading();
+    this.settle(usage, isEstimated, "aborted");
+  }
+}
+
+export function answerStream(held: Held, upstream: UpstreamResponse, ending: Ending, deps: StreamDeps): Response {
+  const answer = new StreamAnswer(held, upstream, ending, deps);
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => answer.pull(controller),
+    // Not awaited: the host must be free to close the connection while the rest is drained.
+    cancel: () => void answer.hangUp(),
+  });
+  const type = upstream.headers["content-type"];
+  return new Response(body, {
+    status: upstream.status,
+    headers: {
+      ...servedHeaders(held, deps.clock.nowMs()),
+      "content-type": typeof type === "string" ? type : "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+    },
+  });
+}

@@ -1,0 +1,178 @@
+/** One round trip: takes the hold of the rung in force on every budget above the caller, or answers why not. */
+import type { ActionKind } from "@/lib/domain/policy";
+import { ACTION_KINDS } from "@/lib/domain/policy";
+import type { BudgetFacts, Denial } from "@/lib/domain/denial";
+import { denial } from "@/lib/domain/denial";
+import type { CompiledCall, Serving } from "../compiled-call";
+import type { Classified, Held } from "../exchange";
+import type { BudgetLedger, BudgetReading, ReserveInput, ReserveOutcome } from "../ports";
+import type { ParsedRequest } from "../wire/openai-request";
+import type { Estimate } from "./estimate";
+import { estimatePlans } from "./estimate";
+
+export const RETRY_FENCED_MS = 1000;
+const PROTECTED_RETRY_MS = 30_000;
+
+/** The store knows more than this process: catch up, or look at its clock, and decide again. */
+export type ReserveAgain = { readonly again: "stale" } | { readonly again: "clock"; readonly nowMs: number };
+
+function headOf(caller: Classified, request: ParsedRequest, call: CompiledCall, attempt: number, first: ServingEstimate): string {
+  const rest = {
+    requestId: caller.requestId,
+    attempt,
+    reservedAtMs: caller.startedMs,
+    endUser: request.endUser,
+    isStream: request.isStream,
+    ...servedPart(first),
+  };
+  return `${call.headPrefix},${JSON.stringify(rest).slice(1)}`;
+}
+
+interface ServingEstimate {
+  readonly serving: Serving;
+  readonly estimate: Estimate;
+}
+
+function servedPart({ serving, estimate }: ServingEstimate) {
+  return {
+    modelServed: serving.model.name,
+    providerId: serving.provider.id,
+    deploymentId: serving.deployment.id,
+    priceId: serving.price.id,
+    priceCurrency: serving.price.currency,
+    fxRate: serving.fxRate,
+    heldAmount: String(estimate.cost),
+    heldInputTokens: estimate.inputTokens,
+    heldOutputTokens: estimate.outputTokens,
+  };
+}
+
+export function budgetFacts(caller: Classified, call: CompiledCall, reading: BudgetReading): BudgetFacts | undefined {
+  const planned = call.decision.budgets[reading.budget];
+  const line = call.lines[reading.budget];
+  if (!planned || !line) return undefined;
+  const { budget } = planned;
+  const consumer = budget.consumerId === null ? undefined : caller.view.consumers.get(budget.consumerId);
+  return {
+    budgetId: budget.id,
+    scope: consumer?.kind ?? "key",
+    consumerId: consumer?.id ?? caller.key.keyId,
+    consumerName: consumer?.name ?? caller.key.name,
+    meter: budget.meter,
+    periodKind: budget.periodKind,
+    periodId: line.periodId,
+    limit: reading.limit,
+    used: reading.settled,
+    held: reading.held,
+    currency: caller.view.organisation.currency,
+    resetsAtMs: call.resetsAtMs[reading.budget] ?? 0,
+  };
+}
+
+/** A rung that refuses is the budget's end where it stands at the limit, and a protected rung below it. */
+function rungDenial(caller: Classified, call: CompiledCall, outcome: Extract<ReserveOutcome, { code: "rung" }>): Denial {
+  const budget = budgetFacts(caller, call, outcome.binding);
+  const facts = { ...(budget ? { budget } : {}), rungBasisPoints: outcome.rungBasisPoints };
+  const action: ActionKind = ACTION_KINDS[outcome.plan] ?? "refuse";
+  if (action === "refuse" || outcome.rungBasisPoints >= 10_000) return denial("budget_exhausted", facts);
+  const ladder = call.decision.budgets[outcome.binding.budget]?.budget.ladder ?? "";
+  const rung = caller.chain.policy.ladders[ladder]?.rungs.findLast((step) => step.atBasisPoints <= outcome.rungBasisPoints);
+  const seconds = (rung?.actions[caller.trafficClass] ?? rung?.actions["*"])?.retryAfterSeconds;
+  return denial("protected_rung", { ...facts, retryAfterMs: seconds === undefined ? PROTECTED_RETRY_MS : seconds * 1000 });
+}
+
+function denialOf(caller: Classified, call: CompiledCall, outcome: ReserveOutcome): Denial {
+  switch (outcome.code) {
+    case "rung":
+      return rungDenial(caller, call, outcome);
+    case "exhausted": {
+      const budget = budgetFacts(caller, call, outcome.binding);
+      return denial("budget_exhausted", budget ? { budget } : {});
+    }
+    case "frozen":
+      return denial("consumer_frozen");
+    case "rate":
+      return denial(outcome.denial, { retryAfterMs: outcome.retryAfterMs });
+    case "too_large":
+      return denial("invalid_request", { detail: "this call could cost more than the ledger can hold" });
+    // No limit stands for a budget in force: never pass on what cannot be counted.
+    default:
+      return denial("quota_store_unavailable", { retryAfterMs: RETRY_FENCED_MS });
+  }
+}
+
+interface Prepared {
+  readonly input: ReserveInput;
+  readonly estimates: readonly (Estimate | undefined)[];
+}
+
+function prepare(caller: Classified, request: ParsedRequest, call: CompiledCall, attempt: number): Prepared | undefined {
+  const estimates = estimatePlans(request, call, caller.chain.policy.outputCapTokens);
+  const serving = call.servings[0];
+  const estimate = estimates[0];
+  if (!serving || !estimate) return undefined;
+  const first = { serving, estimate };
+  const headPatches: string[] = [];
+  const plans = call.decision.plans.map((plan, index) => {
+    const own = estimates[index];
+    const served = call.servings[index];
+    headPatches.push(own && served && served.model !== serving.model ? JSON.stringify(servedPart({ serving: served, estimate: own })) : "");
+    if (plan.kind === "deny" || !own) return "denied" as const;
+    return plan.charges.map((isCharged, budget) => {
+      const meter = call.lines[budget]?.meter;
+      return isCharged && meter !== undefined ? String(own.amounts[meter]) : null;
+    });
+  });
+  return {
+    estimates,
+    input: {
+      organisationId: caller.view.organisation.id,
+      reservationId: `${caller.requestId}:${String(attempt)}`,
+      epoch: caller.view.epoch,
+      windowStartMs: call.windowStartMs,
+      windowEndMs: call.windowEndMs,
+      budgets: call.lines,
+      plans,
+      rateLimits: call.rateLimits,
+      askedTokens: estimate.inputTokens + estimate.outputTokens,
+      headJson: headOf(caller, request, call, attempt, first),
+      headPatches,
+      previous: null,
+    },
+  };
+}
+
+/** Held, a denial, or the word to decide again. Throws StoreUnavailable. */
+export async function reserve(
+  caller: Classified,
+  request: ParsedRequest,
+  call: CompiledCall,
+  attempt: number,
+  ledger: BudgetLedger,
+): Promise<Held | Denial | ReserveAgain> {
+  const prepared = prepare(caller, request, call, attempt);
+  if (!prepared) return denial("price_missing", { model: request.model });
+  const outcome = await ledger.reserve(prepared.input);
+  if (outcome.code === "stale") return { again: "stale" };
+  if (outcome.code === "clock") return { again: "clock", nowMs: outcome.nowMs };
+  if (outcome.code !== "reserved") return denialOf(caller, call, outcome);
+  const serving = call.servings[outcome.plan];
+  const estimate = prepared.estimates[outcome.plan];
+  if (!serving || !estimate) throw new Error("the store took a plan that serves nothing");
+  return {
+    caller,
+    request,
+    call,
+    serving,
+    planNumber: outcome.plan,
+    reservationId: prepared.input.reservationId,
+    attempt,
+    heldAmount: estimate.cost,
+    heldInputTokens: estimate.inputTokens,
+    heldOutputTokens: estimate.outputTokens,
+    writtenCap: estimate.writtenCap,
+    rungBasisPoints: outcome.rungBasisPoints,
+    isOverflow: outcome.isOverflow,
+    binding: outcome.binding,
+  };
+}

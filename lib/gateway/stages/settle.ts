@@ -1,0 +1,144 @@
+/** The end of a reservation: what was used, what it cost, which lines it charges, and why the call was served as it was. */
+import { convertNanos } from "@/lib/domain/money";
+import { meterAmounts } from "@/lib/domain/lines";
+import type { ChargedLine, Outcome, TokenUsage } from "@/lib/domain/usage-event";
+import { costOf } from "@/lib/pricing/cost";
+import type { Held } from "../exchange";
+import type { BudgetLedger, Settlement } from "../ports";
+
+export interface Measured {
+  readonly usage: TokenUsage;
+  readonly isEstimated: boolean;
+  readonly outcome: Outcome;
+  readonly statusCode: number | null;
+  readonly firstByteMs: number | null;
+}
+
+export interface Cost {
+  /** Nanos of the price's currency, then of the organisation's. */
+  readonly priceAmount: bigint;
+  readonly amount: bigint;
+  readonly savedAmount: bigint;
+  readonly components: ReturnType<typeof costOf>["components"];
+}
+
+function inOrganisationCurrency(amount: bigint, fxRate: string | null): bigint {
+  return fxRate === null ? amount : convertNanos(amount, fxRate, "halfEven");
+}
+
+/** What the same tokens would have cost at the asked model, above what they did; 0 where nothing was saved. */
+function savedBy(held: Held, usage: TokenUsage, amount: bigint): bigint {
+  const asked = held.call.servings[0];
+  if (!asked || asked.model === held.serving.model) return 0n;
+  const price = costOf({ usage, rates: asked.price.rates }).amount;
+  const saved = inOrganisationCurrency(price, asked.fxRate) - amount;
+  return saved > 0n ? saved : 0n;
+}
+
+/** Prices measured usage. Throws PriceError where a kind of token has no rate (guarded by `price_missing` before). */
+export function priceUsage(held: Held, usage: TokenUsage): Cost {
+  const { amount: priceAmount, components } = costOf({ usage, rates: held.serving.price.rates });
+  const amount = inOrganisationCurrency(priceAmount, held.serving.fxRate);
+  return { priceAmount, amount, components, savedAmount: savedBy(held, usage, amount) };
+}
+
+function chargedLines(held: Held, usage: TokenUsage, amount: bigint): ChargedLine[] {
+  const amounts = meterAmounts(amount, usage.inputTokens, usage.outputTokens);
+  return held.call.lines.flatMap((line, index) =>
+    held.serving.plan.charges[index]
+      ? [{ b: line.budgetId, p: line.periodId, m: line.meter, a: String(amounts[line.meter]) }]
+      : [],
+  );
+}
+
+function explanationOf(held: Held): Record<string, unknown> {
+  const { binding, caller } = held;
+  const planned = binding === null ? undefined : held.call.decision.budgets[binding.budget]?.budget;
+  return {
+    plan: held.serving.plan.decision,
+    rungBasisPoints: held.rungBasisPoints,
+    ...(planned && binding
+      ? {
+          budgetId: planned.id,
+          ladder: planned.ladder,
+          settled: String(binding.settled),
+          held: String(binding.held),
+          limit: String(binding.limit),
+        }
+      : {}),
+    ...(caller.ignoredClaim === null ? {} : { ignoredClass: caller.ignoredClaim }),
+  };
+}
+
+/** The usage event and the amounts of the settle script. Pure. */
+export function settlementOf(held: Held, measured: Measured, cost: Cost, nowMs: number): Settlement {
+  const { usage } = measured;
+  const { caller, serving, request } = held;
+  const event = {
+    requestId: caller.requestId,
+    attempt: held.attempt,
+    reservedAtMs: caller.startedMs,
+    endUser: request.endUser,
+    isStream: request.isStream,
+    modelServed: serving.model.name,
+    providerId: serving.provider.id,
+    deploymentId: serving.deployment.id,
+    priceId: serving.price.id,
+    priceCurrency: serving.price.currency,
+    fxRate: serving.fxRate,
+    heldAmount: String(held.heldAmount),
+    heldInputTokens: held.heldInputTokens,
+    heldOutputTokens: held.heldOutputTokens,
+    kind: "settled",
+    settledAtMs: nowMs,
+    outcome: measured.outcome,
+    isEstimated: measured.isEstimated,
+    isOverflow: held.isOverflow,
+    decision: serving.plan.decision,
+    rungBasisPoints: held.rungBasisPoints,
+    usage,
+    components: cost.components,
+    priceAmount: String(cost.priceAmount),
+    amount: String(cost.amount),
+    savedAmount: String(cost.savedAmount),
+    lines: chargedLines(held, usage, cost.amount),
+    latencyMs: Math.max(0, nowMs - caller.startedMs),
+    firstByteMs: measured.firstByteMs,
+    statusCode: measured.statusCode,
+    explanation: explanationOf(held),
+  };
+  return {
+    cost: String(cost.amount),
+    inputTokens: usage.inputTokens,
+    outputTokens: usage.outputTokens,
+    priceCurrency: serving.price.currency,
+    priceAmount: String(cost.priceAmount),
+    day: new Date(caller.startedMs).toISOString().slice(0, 10),
+    eventJson: `${held.call.headPrefix},${JSON.stringify(event).slice(1)}`,
+  };
+}
+
+/** An attempt whose end nobody saw: the hold, or by policy the input alone. Corrected when the bill is reconciled. */
+export function unknownUsage(held: Held): TokenUsage {
+  const outputTokens = held.caller.chain.policy.unknownOutcome === "hold" ? held.heldOutputTokens : 0;
+  return { inputTokens: held.heldInputTokens, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+}
+
+export function openOf(held: Held): { organisationId: string; reservationId: string } {
+  return { organisationId: held.caller.view.organisation.id, reservationId: held.reservationId };
+}
+
+/** Ends the reservation with what was measured, or at no cost (null). */
+export async function conclude(
+  held: Held,
+  measured: Measured | null,
+  cost: Cost | null,
+  nowMs: number,
+  ledger: BudgetLedger,
+): Promise<void> {
+  if (measured === null) {
+    await ledger.void(openOf(held));
+    return;
+  }
+  await ledger.settle(openOf(held), settlementOf(held, measured, cost ?? priceUsage(held, measured.usage), nowMs));
+}

@@ -1,0 +1,39 @@
+/** The usage object of OpenAI's chat, completions and embeddings answers (API reference, "usage") in our token dimensions. */
+import type { TokenUsage } from "@/lib/domain/usage-event";
+
+export const NO_USAGE: TokenUsage = {
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
+
+function count(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+/**
+ * Undefined where there is no usable usage: absent, not whole numbers, or all zero (a server that does not count says
+ * nothing by it). Details are parts of their parents and may be absent.
+ */
+export function readOpenAiUsage(usage: unknown): TokenUsage | undefined {
+  const inputTokens = count(member(usage, "prompt_tokens"));
+  if (inputTokens === undefined) return undefined;
+  const outputTokens = count(member(usage, "completion_tokens")) ?? 0;
+  if (inputTokens === 0 && outputTokens === 0) return undefined;
+  const input = member(usage, "prompt_tokens_details");
+  const output = member(usage, "completion_tokens_details");
+  return {
+    inputTokens,
+    outputTokens,
+    // DeepSeek names cached input at the top level.
+    cacheReadTokens: count(member(input, "cached_tokens")) ?? count(member(usage, "prompt_cache_hit_tokens")) ?? 0,
+    cacheWriteTokens: count(member(input, "cache_write_tokens")) ?? 0,
+    reasoningTokens: count(member(output, "reasoning_tokens")) ?? 0,
+  };
+}

@@ -1,0 +1,128 @@
+/**
+ * Composition root of the data plane, one for all hosts: Redis adapters, provider client, key hashing.
+ * Process-wide: Next's bundle and the lean host are two module graphs, so the one instance hangs on `globalThis`.
+ */
+import { BlockList, isIP } from "node:net";
+import { gatewayEnv } from "@/lib/config/env";
+import { hashApiKey } from "@/lib/config/key-hash";
+import { signRequestTag } from "@/lib/config/request-tag";
+import { openSecret, providerSecretContext } from "@/lib/config/secret-box";
+import { systemClock } from "@/lib/domain/clock";
+import type { Clock } from "@/lib/domain/clock";
+import { newId } from "@/lib/domain/ids";
+import type { ProviderDocument } from "@/lib/domain/snapshot";
+import { createGateway } from "@/lib/gateway/handler";
+import type { GatewayHandler } from "@/lib/gateway/handler";
+import { createHttpClient } from "@/lib/providers/http-client";
+import { createBudgetLedger } from "@/lib/redis/budget-ledger";
+import type { RedisBudgetLedger } from "@/lib/redis/budget-ledger";
+import { connectHot, connectPatient } from "@/lib/redis/client";
+import type { HotConnection } from "@/lib/redis/client";
+import { createPolicySource } from "@/lib/redis/policy-source";
+import { createLogger } from "@/lib/telemetry/logger";
+
+export interface GatewaySettings {
+  readonly redisUrl: string;
+  /** 32 bytes each. */
+  readonly pepper: Buffer;
+  readonly masterKey: Buffer;
+  readonly clock?: Clock;
+  readonly maxBodyBytes?: number;
+  readonly leaseMs?: number;
+  readonly onFault?: (error: unknown, requestId: string) => void;
+}
+
+export interface RunningGateway {
+  readonly handle: GatewayHandler;
+  readonly ledger: RedisBudgetLedger;
+  readonly connection: HotConnection;
+  /** Stops the heartbeat, delivers what is left, closes connections. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_MAX_BODY_BYTES = 20 * 1024 * 1024;
+
+/** Whether an address is on a list of addresses and CIDR ranges. An unknown address is on none. */
+export function isAddressAllowed(allowList: readonly string[], address: string | undefined): boolean {
+  const plain = address?.replace(/^::ffff:(?=\d+\.)/u, "");
+  if (plain === undefined || isIP(plain) === 0) return false;
+  const list = new BlockList();
+  for (const entry of allowList) {
+    const [network = "", prefix] = entry.split("/");
+    const family = isIP(network) === 6 ? "ipv6" : "ipv4";
+    if (isIP(network) === 0) continue;
+    if (prefix === undefined) list.addAddress(network, family);
+    else list.addSubnet(network, Number(prefix), family);
+  }
+  return list.check(plain, isIP(plain) === 6 ? "ipv6" : "ipv4");
+}
+
+/** Secrets opened once per provider document: documents are replaced when a secret changes. */
+function secretOpener(masterKey: Buffer) {
+  const opened = new WeakMap<ProviderDocument, string>();
+  return (organisationId: string, provider: ProviderDocument): string | null => {
+    if (provider.secretBox === null) return null;
+    const known = opened.get(provider);
+    if (known !== undefined) return known;
+    const context = providerSecretContext(organisationId, provider.id);
+    const secret = openSecret(masterKey, Buffer.from(provider.secretBox, "base64"), context);
+    opened.set(provider, secret);
+    return secret;
+  };
+}
+
+export function buildGateway(settings: GatewaySettings): RunningGateway {
+  const clock = settings.clock ?? systemClock;
+  const connection = connectHot(settings.redisUrl);
+  const policies = createPolicySource(connection, connectPatient(settings.redisUrl, "spillway-changes"));
+  const ledger = createBudgetLedger({
+    connection,
+    gatewayId: newId("gw", clock.nowMs()),
+    clock,
+    onEpoch: policies.sawEpoch,
+    onNewServer: policies.forget,
+    ...(settings.leaseMs === undefined ? {} : { leaseMs: settings.leaseMs }),
+  });
+  const providers = createHttpClient({ openSecret: secretOpener(settings.masterKey) });
+  const handle = createGateway({
+    policies,
+    ledger,
+    providers,
+    clock,
+    hasher: { hash: (key) => hashApiKey(settings.pepper, key) },
+    tagger: { tag: (parts) => signRequestTag(settings.pepper, parts) },
+    isAddressAllowed,
+    random: Math.random,
+    maxBodyBytes: settings.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
+    onFault: settings.onFault ?? (() => undefined),
+  });
+  return {
+    handle,
+    ledger,
+    connection,
+    close: async () => {
+      await ledger.close();
+      await policies.close();
+      await providers.close();
+      await connection.close();
+    },
+  };
+}
+
+const processWide = globalThis as typeof globalThis & { spillwayGateway?: RunningGateway };
+
+/** The gateway of this process, from its environment. */
+export function getGateway(): RunningGateway {
+  if (processWide.spillwayGateway) return processWide.spillwayGateway;
+  const env = gatewayEnv();
+  const logger = createLogger({ name: "gateway", level: env.LOG_LEVEL });
+  processWide.spillwayGateway = buildGateway({
+    redisUrl: env.REDIS_URL,
+    pepper: Buffer.from(env.SPILLWAY_KEY_PEPPER, "base64"),
+    masterKey: Buffer.from(env.SPILLWAY_MASTER_KEY, "base64"),
+    onFault: (error, requestId) => {
+      logger.error({ err: error, requestId }, "a call failed in a way no branch foresaw");
+    },
+  });
+  return processWide.spillwayGateway;
+}

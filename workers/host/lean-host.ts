@@ -1,0 +1,102 @@
+/**
+ * The lean host: one node:http server that answers the gateway's paths itself and hands every other request to a
+ * fallback (Next), if there is one. On SIGTERM it stops taking calls, lets running ones end and their books be written.
+ */
+import { createServer } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { getRequestListener } from "@hono/node-server";
+import { routeOf } from "@/lib/gateway/handler";
+import type { RunningGateway } from "@/lib/wiring/gateway";
+
+export interface Fallback {
+  readonly request: (request: IncomingMessage, response: ServerResponse) => unknown;
+  readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => unknown;
+}
+
+export interface LeanHostOptions {
+  readonly gateway: RunningGateway;
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly fallback?: Fallback;
+}
+
+export interface LeanHost {
+  readonly url: string;
+  readonly port: number;
+  /** Stops listening, waits for running calls up to `graceMs`, then for their settlements. */
+  close(graceMs?: number): Promise<void>;
+}
+
+const DEFAULT_GRACE_MS = 25_000;
+
+function notFound(_request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(404, { "content-type": "application/json" });
+  response.end('{"error":{"message":"There is no such page.","type":"invalid_request_error","param":null,"code":"not_found"}}');
+}
+
+function gatewayListener(gateway: RunningGateway, pending: Set<Promise<unknown>>) {
+  const waitUntil = (promise: Promise<unknown>): void => {
+    pending.add(promise);
+    void promise.finally(() => pending.delete(promise)).catch(() => undefined);
+  };
+  return getRequestListener((request, bindings) => {
+    const clientAddress = (bindings as { incoming?: IncomingMessage }).incoming?.socket.remoteAddress;
+    return gateway.handle(request, { waitUntil, clientAddress });
+  });
+}
+
+/** Only the path matters here; hosts never see the query. */
+function isGatewayPath(url: string | undefined): boolean {
+  return url !== undefined && (url.startsWith("/api/v1/") || url.startsWith("/v1/")) && routeOf(`http://h${url}`) !== undefined;
+}
+
+async function listen(server: Server, host: string, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : port;
+}
+
+function within(work: Promise<unknown>, ms: number): Promise<unknown> {
+  return Promise.race([
+    work,
+    new Promise((resolve) => {
+      setTimeout(resolve, ms).unref();
+    }),
+  ]);
+}
+
+/** Throws what listening throws (EADDRINUSE, EACCES). */
+export async function startLeanHost(options: LeanHostOptions): Promise<LeanHost> {
+  const pending = new Set<Promise<unknown>>();
+  const gatewayRequest = gatewayListener(options.gateway, pending);
+  const fallback = options.fallback?.request ?? notFound;
+  const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
+    if (isGatewayPath(request.url)) void gatewayRequest(request, response);
+    else fallback(request, response);
+  });
+  const { fallback: behind } = options;
+  if (behind?.upgrade) server.on("upgrade", behind.upgrade);
+  const port = await listen(server, options.host, options.port);
+  return {
+    port,
+    url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${String(port)}`,
+    close: async (graceMs = DEFAULT_GRACE_MS) => {
+      const closed = new Promise((resolve) => {
+        server.close(resolve);
+      });
+      server.closeIdleConnections();
+      await within(closed, graceMs);
+      server.closeAllConnections();
+      await within(Promise.allSettled([...pending]), graceMs);
+      await options.gateway.close();
+    },
+  };
+}
