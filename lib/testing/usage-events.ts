@@ -37,7 +37,7 @@ export async function insertOrganisationRow(
   const organisationId = uniqueOrganisationId();
   const budgetId = newId("bud", Date.now());
   await db.prisma.organisation.create({
-    data: { id: organisationId, name: organisationId, currency: "USD", timeZone: "UTC" },
+    data: { id: organisationId, name: organisationId, currency: "USD", timeZone: "UTC", snapshotEpoch: 1n },
   });
   await db.prisma.consumer.create({
     data: { id: organisationId, organisationId, kind: "organization", name: organisationId },

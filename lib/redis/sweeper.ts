@@ -1,0 +1,133 @@
+/** Reads reservations whose lease ran out and ends them; the scripts decide, so a renewal in the same instant wins. */
+import type { Meter } from "@/lib/domain/snapshot";
+import { METERS } from "@/lib/domain/snapshot";
+import type { HotConnection } from "./client";
+import { keysOf } from "./keys";
+import { numberAt, runScript } from "./scripts";
+
+/** A reservation hash as the reserve script wrote it. */
+export interface StoredReservation {
+  readonly id: string;
+  /** UsageEventHead as JSON, and what the plan that was taken changes in it (JSON or ""). */
+  readonly headJson: string;
+  readonly headPatchJson: string;
+  /** TokenUsage as JSON, or "". */
+  readonly usageJson: string;
+  readonly lines: readonly StoredLine[];
+  readonly rungBasisPoints: number;
+  readonly isOverflow: boolean;
+}
+
+export interface StoredLine {
+  readonly budgetId: string;
+  readonly periodId: string;
+  readonly meter: Meter;
+  readonly held: bigint;
+}
+
+/** Unix ms by Redis' own clock, by which deadlines and registrations are measured. */
+export async function readStoreTimeMs(connection: HotConnection): Promise<number> {
+  const [seconds, micros] = await connection.redis.time();
+  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+}
+
+/** Ids whose deadline is at or before `nowMs`, earliest first, without the first `skip`. */
+export async function listDueReservations(
+  connection: HotConnection,
+  organisationId: string,
+  nowMs: number,
+  limit: number,
+  skip: number,
+): Promise<string[]> {
+  return connection.redis.zrangebyscore(keysOf(organisationId).deadlines, "-inf", nowMs, "LIMIT", skip, limit);
+}
+
+/** Every id that is still open, with its deadline passed or not. */
+export async function listOpenReservations(connection: HotConnection, organisationId: string): Promise<string[]> {
+  return connection.redis.zrange(keysOf(organisationId).deadlines, 0, -1);
+}
+
+/** The open ones of these; ids that are resolved, or whose hash is gone, are left out. */
+export async function readReservations(
+  connection: HotConnection,
+  organisationId: string,
+  ids: readonly string[],
+): Promise<StoredReservation[]> {
+  if (ids.length === 0) return [];
+  const keys = keysOf(organisationId);
+  const pipeline = connection.redis.pipeline();
+  for (const id of ids) pipeline.hgetall(keys.reservation(id));
+  const replies = (await pipeline.exec()) ?? [];
+  return ids.flatMap((id, index) => {
+    const [error, value] = replies[index] ?? [new Error("no answer"), null];
+    if (error !== null) throw error;
+    const hash = value as Record<string, string>;
+    if (hash["st"] !== "p") return [];
+    return [
+      {
+        id,
+        headJson: hash["m"] ?? "",
+        headPatchJson: hash["mp"] ?? "",
+        usageJson: hash["u"] ?? "",
+        lines: parseLines(organisationId, hash["l"] ?? ""),
+        rungBasisPoints: Number(hash["rg"] ?? 0),
+        isOverflow: hash["ov"] === "1",
+      },
+    ];
+  });
+}
+
+/** Lines as the reserve script packs them: "counterKey|meter|held" joined by spaces. */
+export function parseLines(organisationId: string, packed: string): StoredLine[] {
+  if (packed === "") return [];
+  const prefix = `${keysOf(organisationId).prefix}c:`;
+  return packed.split(" ").map((word) => {
+    const [key = "", meter, held = "0"] = word.split("|");
+    const [budgetId = "", periodId = ""] = key.slice(prefix.length).split(":");
+    return { budgetId, periodId, meter: METERS.find((known) => known === meter) ?? "cost", held: BigInt(held) };
+  });
+}
+
+export interface ExpireCommand {
+  readonly reservationId: string;
+  readonly meters: Readonly<Record<Meter, bigint>>;
+  readonly priceCurrency: string;
+  readonly priceAmount: string;
+  /** UTC day of the book. */
+  readonly day: string;
+  readonly eventJson: string;
+  /** Time for tests; the server's own otherwise. */
+  readonly nowMs?: number;
+}
+
+export type ExpireOutcome = "expired" | "not_due" | "nothing" | "fenced";
+const OUTCOMES: readonly ExpireOutcome[] = ["expired", "not_due", "nothing", "fenced"];
+
+export async function expireReservation(
+  connection: HotConnection,
+  organisationId: string,
+  command: ExpireCommand,
+): Promise<ExpireOutcome> {
+  const runId = connection.runId();
+  if (runId === undefined) return "fenced";
+  const keys = keysOf(organisationId);
+  const { meters } = command;
+  const reply = await runScript(
+    connection.redis,
+    "expire",
+    [keys.reservation(command.reservationId), keys.generation, keys.deadlines, keys.usage, keys.book(command.day)],
+    [
+      command.reservationId,
+      runId,
+      command.nowMs === undefined ? "" : String(command.nowMs),
+      meters.cost.toString(),
+      meters.input_tokens.toString(),
+      meters.output_tokens.toString(),
+      meters.total_tokens.toString(),
+      command.priceCurrency,
+      command.priceAmount,
+      command.eventJson,
+    ],
+  );
+  return OUTCOMES[numberAt(reply, 0)] ?? "nothing";
+}
