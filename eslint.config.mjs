@@ -10,6 +10,7 @@ const defaultExportFiles = [
   "app/**/{page,layout,template,loading,error,global-error,not-found,default,manifest,robots,sitemap,icon,opengraph-image}.{ts,tsx}",
   "proxy.ts",
   "lib/testing/global-setup.ts",
+  "scripts/test/e2e-setup.ts",
   "lib/console/i18n.ts",
   "*.config.{ts,mjs,mts}",
   "*.cjs",
@@ -127,7 +128,7 @@ export default tseslint.config(
     ],
     rules: { "no-restricted-properties": "off" },
   },
-  { files: ["scripts/**", "bench/**", "prisma/*.ts", "workers/*.ts"], rules: { "no-console": "off" } },
+  { files: ["scripts/**", "bench/**", "prisma/*.ts", "workers/*.ts", "*.config.ts"], rules: { "no-console": "off" } },
   {
     files: ["**/*.{mjs,cjs}"],
     languageOptions: {
