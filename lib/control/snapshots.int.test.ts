@@ -216,14 +216,14 @@ describe("the outbox", () => {
     const redis = await startRedis({ dataDir, appendonly: false });
     const told: string[] = [];
     const control = createTestControl(await testDatabaseUrl(), redis.url);
-    const away: ControlDeps = { ...control, onPublishFailure: (organisationId) => told.push(organisationId) };
+    const away = { ...control, onPublishFailure: (organisationId: string) => told.push(organisationId) };
     const org = await createTestOrganisation(away);
     const port = Number(new URL(redis.url).port);
     await redis.stop();
     await raiseLimit(away, org, "4000", "1");
     expect(told).toEqual([org.organisationId]);
     const back = await startRedis({ dataDir, appendonly: false, port });
-    await drainChanges({ ...control });
+    await drainChanges(control);
     const key = keysOf(org.organisationId).limit(organisationBudget(org).id);
     expect(await control.redis.hget(key, "l")).toBe("4000");
     await control.close();

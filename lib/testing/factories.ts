@@ -12,6 +12,7 @@ import { createOrganisation } from "@/lib/control/organisations";
 import { assignPolicy, createPolicy, publishPolicyVersion } from "@/lib/control/policies";
 import { addPrice } from "@/lib/control/prices";
 import { upsertProvider } from "@/lib/control/providers";
+import { ensureGeneration } from "@/lib/control/recovery";
 import { publishAll } from "@/lib/control/snapshots";
 import { getDb } from "@/lib/db/client";
 import { systemClock } from "@/lib/domain/clock";
@@ -21,7 +22,9 @@ import { LADDER_TEMPLATES } from "@/lib/domain/ladder-templates";
 import type { PolicyDocument } from "@/lib/domain/policy";
 import { systemPrincipal } from "@/lib/domain/role";
 import type { Environment } from "@/lib/domain/snapshot";
-import { connectPatient } from "@/lib/redis/client";
+import { connectPatient, connectHot } from "@/lib/redis/client";
+import type { HotConnection } from "@/lib/redis/client";
+import { createLogger } from "@/lib/telemetry/logger";
 
 export const testPrincipal = systemPrincipal("test");
 
@@ -29,21 +32,26 @@ export const testPrincipal = systemPrincipal("test");
 export const TEST_PEPPER = Buffer.alloc(32, 7);
 export const TEST_MASTER_KEY = Buffer.alloc(32, 9);
 
-/** Control dependencies on these servers. `close` ends the Redis connection; the database closes with the process. */
-export function createTestControl(
-  databaseUrl: string,
-  redisUrl: string,
-  clock: Clock = systemClock,
-): ControlDeps & { readonly close: () => Promise<void> } {
+export interface TestControl extends ControlDeps {
+  /** For lifting the fence of a new organisation, as the worker does. */
+  readonly store: HotConnection;
+  /** Ends the Redis connections; the database closes with the process. */
+  readonly close: () => Promise<void>;
+}
+
+/** Control dependencies on these servers. */
+export function createTestControl(databaseUrl: string, redisUrl: string, clock: Clock = systemClock): TestControl {
   const redis = connectPatient(redisUrl, "spillway-test-control");
+  const store = connectHot(redisUrl, { name: "spillway-test-store" });
   return {
     db: getDb(databaseUrl),
     redis,
+    store,
     clock,
     masterKey: TEST_MASTER_KEY,
     pepper: TEST_PEPPER,
     close: async () => {
-      await redis.quit();
+      await Promise.all([redis.quit(), store.close()]);
     },
   };
 }
@@ -99,9 +107,12 @@ export interface TestOrganisation {
   readonly policyId: string | null;
 }
 
-/** organisation > department > team > app, budgets, a key, the sandbox provider with priced models; published to Redis. */
+/**
+ * organisation > department > team > app, budgets, a key, the sandbox provider with priced models; published to Redis and
+ * unfenced, so that a gateway may reserve at once.
+ */
 export async function createTestOrganisation(
-  deps: ControlDeps,
+  deps: TestControl,
   options: TestOrganisationOptions = {},
 ): Promise<TestOrganisation> {
   const quiet: ControlDeps = { ...deps, publishes: false };
@@ -129,6 +140,7 @@ export async function createTestOrganisation(
   const { provider, models } = await createSandboxModels(quiet, organisationId, options);
   const policyId = await createTestPolicy(quiet, organisationId, options.policy);
   await publishAll(deps, organisationId, { force: true });
+  await unfence(deps, organisationId);
   return {
     organisationId,
     consumers,
@@ -139,6 +151,19 @@ export async function createTestOrganisation(
     policyId,
   };
 }
+
+/** No gateway has ever held anything of a new organisation, so nobody needs to be waited for. */
+async function unfence(deps: TestControl, organisationId: string): Promise<void> {
+  await new Promise<void>((resolve) => deps.store.onRunId(() => resolve()));
+  const publish = async (id: string, options: { readonly force: boolean }): Promise<void> => {
+    await publishAll(deps, id, options);
+  };
+  // A process that makes organisations and waits for their counters runs on real time, whatever the clock under test says.
+  const recovery = { db: deps.db, store: deps.store, clock: systemClock, log: testLog, publish, graceMs: 0 };
+  await ensureGeneration(recovery, organisationId);
+}
+
+const testLog = createLogger({ name: "test", level: "silent" });
 
 async function createTree(deps: ControlDeps, organisationId: string): Promise<TestOrganisation["consumers"]> {
   const add = async (parentId: string, kind: "department" | "team" | "app"): Promise<string> => {
