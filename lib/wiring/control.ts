@@ -16,6 +16,7 @@ export interface ControlEnv {
   /** 32 bytes in base64. */
   readonly SPILLWAY_MASTER_KEY: string;
   readonly SPILLWAY_KEY_PEPPER: string;
+  readonly LOG_LEVEL: string;
 }
 
 const processWide = globalThis as typeof globalThis & { spillwayControl?: ControlDeps };
@@ -27,7 +28,7 @@ export function getControl(env: () => ControlEnv = webEnv): ControlDeps {
 }
 
 function createControl(env: ControlEnv): ControlDeps {
-  const log = createLogger({ name: "control" });
+  const log = createLogger({ name: "control", level: env.LOG_LEVEL });
   return {
     db: getDb(env.DATABASE_URL),
     redis: connectHot(env.REDIS_URL, { name: "spillway-control" }).redis,
