@@ -22,6 +22,19 @@ const config: NextConfig = {
     "gpt-tokenizer",
   ],
   outputFileTracingRoot: import.meta.dirname,
+  // The content security policy carries a nonce and is set by proxy.ts.
+  headers: async () => [
+    {
+      source: "/:path*",
+      headers: [
+        { key: "x-content-type-options", value: "nosniff" },
+        { key: "x-frame-options", value: "DENY" },
+        { key: "referrer-policy", value: "strict-origin-when-cross-origin" },
+        { key: "permissions-policy", value: "camera=(), microphone=(), geolocation=(), payment=()" },
+        { key: "cross-origin-opener-policy", value: "same-origin" },
+      ],
+    },
+  ],
   rewrites: async () => [{ source: "/v1/:path*", destination: "/api/v1/:path*" }],
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EnvError, parseGatewayEnv, parseSandboxEnv, parseWebEnv, parseWorkerEnv } from "./env";
+import { EnvError, parseGatewayEnv, parseWebEnv, parseWorkerEnv } from "./env";
 
 const secret = Buffer.alloc(32, 7).toString("base64");
 
@@ -16,7 +16,7 @@ describe("the environment", () => {
   it("listens on loopback unless told otherwise", () => {
     expect(parseWebEnv(complete)).toMatchObject({ SPILLWAY_HOST: "127.0.0.1", SPILLWAY_PORT: 3000 });
     expect(parseWebEnv({ ...complete, SPILLWAY_HOST: "0.0.0.0" }).SPILLWAY_HOST).toBe("0.0.0.0");
-    expect(parseSandboxEnv({}).SANDBOX_HOST).toBe("127.0.0.1");
+    expect(parseWorkerEnv(complete).WORKER_HOST).toBe("127.0.0.1");
   });
 
   it("names every mistake at once", () => {

@@ -91,17 +91,9 @@ const workerSchema = z.object({
   WORKER_PORT: port.default(3001),
 });
 
-const sandboxSchema = z.object({
-  NODE_ENV: shared.NODE_ENV,
-  LOG_LEVEL: shared.LOG_LEVEL,
-  SANDBOX_HOST: z.string().min(1).default("127.0.0.1"),
-  SANDBOX_PORT: port.default(4010),
-});
-
 export type GatewayEnv = z.output<typeof gatewaySchema>;
 export type WebEnv = z.output<typeof webSchema>;
 export type WorkerEnv = z.output<typeof workerSchema>;
-export type SandboxEnv = z.output<typeof sandboxSchema>;
 
 type Source = Readonly<Record<string, string | undefined>>;
 
@@ -125,14 +117,9 @@ export function parseWorkerEnv(source: Source): WorkerEnv {
   return parse("worker", workerSchema, source);
 }
 
-export function parseSandboxEnv(source: Source): SandboxEnv {
-  return parse("sandbox", sandboxSchema, source);
-}
-
 export const gatewayEnv = once(() => parseGatewayEnv(process.env));
 export const webEnv = once(() => parseWebEnv(process.env));
 export const workerEnv = once(() => parseWorkerEnv(process.env));
-export const sandboxEnv = once(() => parseSandboxEnv(process.env));
 
 function parse<Schema extends z.ZodObject>(name: string, schema: Schema, source: Source): z.output<Schema> {
   // An empty variable is how shells and compose files say "not set".
