@@ -79,7 +79,8 @@ function overflowPlanOf(ladder: Ladder | undefined, steps: readonly RungStep[], 
 export function decide(input: DecideInput): Decision {
   const { policy, scope } = input;
   const wanted = downgradeTarget(policy, scope.model);
-  const target = wanted !== undefined && isModelAllowed(policy, wanted) && input.canServe(wanted) ? wanted : scope.model;
+  const target =
+    wanted !== undefined && isModelAllowed(policy, wanted) && input.canServe(wanted) ? wanted : scope.model;
   const fits = (model: string) => (budget: BudgetDocument) => budgetApplies(budget, { ...scope, model });
   const charged = input.budgets.filter((budget) => fits(scope.model)(budget) || fits(target)(budget));
   const budgets = charged.map((budget): PlannedBudget => {
@@ -94,7 +95,8 @@ export function decide(input: DecideInput): Decision {
     };
   });
   const plans = ACTION_KINDS.map((action): Plan => {
-    if (action === "pass") return { kind: "serve", model: scope.model, decision: "pass", charges: charged.map(fits(scope.model)) };
+    if (action === "pass")
+      return { kind: "serve", model: scope.model, decision: "pass", charges: charged.map(fits(scope.model)) };
     if (action === "downgrade") {
       const decision = target === scope.model ? "pass" : "downgrade";
       return { kind: "serve", model: target, decision, charges: charged.map(fits(target)) };

@@ -134,8 +134,7 @@ export class ReservationModel {
         if (!view) return { code: "unknown", budget: index };
         if (line.enforcement !== "enforce") continue;
         if (this.budgets.get(line.budgetId)?.isFrozen) return { code: "frozen", budget: index };
-        const mayOverflow =
-          view.rung >= 10_000 && line.overflowPlan !== null && command.plans[view.plan] === "denied";
+        const mayOverflow = view.rung >= 10_000 && line.overflowPlan !== null && command.plans[view.plan] === "denied";
         const wanted = mayOverflow ? (line.overflowPlan ?? 0) : view.plan;
         rung = Math.max(rung, view.rung);
         if (wanted > plan) {
@@ -158,11 +157,13 @@ export class ReservationModel {
       const view = this.view(line);
       if (!view) return { short: index, reason: "unknown", isOverflow };
       const isEnforced = line.enforcement === "enforce";
-      if (isEnforced && this.budgets.get(line.budgetId)?.isFrozen) return { short: index, reason: "frozen", isOverflow };
+      if (isEnforced && this.budgets.get(line.budgetId)?.isFrozen)
+        return { short: index, reason: "frozen", isOverflow };
       const total = view.used + amount;
       if (total >= MAX_COUNTER) return { short: index, reason: "too_large", isOverflow };
       if (!isEnforced || total <= view.limit) continue;
-      if (line.overflowPlan === null || total > view.withOverflow) return { short: index, reason: "exhausted", isOverflow };
+      if (line.overflowPlan === null || total > view.withOverflow)
+        return { short: index, reason: "exhausted", isOverflow };
       isOverflow = true;
     }
     return { short: null, reason: "exhausted", isOverflow };
@@ -178,7 +179,11 @@ export class ReservationModel {
     this.reservations.set(command.reservationId, { state: "pending", deadlineMs: this.nowMs + command.leaseMs, lines });
   }
 
-  private resolve(reservation: ModelReservation, state: ReservationState, actual: Readonly<Record<Meter, bigint>> | null): void {
+  private resolve(
+    reservation: ModelReservation,
+    state: ReservationState,
+    actual: Readonly<Record<Meter, bigint>> | null,
+  ): void {
     for (const line of reservation.lines) {
       const counter = this.counters.get(line.key);
       if (!counter) continue;

@@ -54,14 +54,22 @@ function fxAt(view: OrganisationView, base: string, nowMs: number): string | nul
   const quote = view.organisation.currency;
   if (base === quote) return null;
   const rows = view.fx.filter((row) => row.base === base && row.quote === quote && row.effectiveFromMs <= nowMs);
-  return rows.reduce((best, row) => (best === undefined || row.effectiveFromMs > best.effectiveFromMs ? row : best), rows[0])
-    ?.rate;
+  return rows.reduce(
+    (best, row) => (best === undefined || row.effectiveFromMs > best.effectiveFromMs ? row : best),
+    rows[0],
+  )?.rate;
 }
 
 type ServingResult = Omit<Serving, "plan"> | Denial;
 
 /** Where a model is served for this caller, or why it is not. */
-export function servingOf(view: OrganisationView, chain: CallerChain, name: string, kind: string, nowMs: number): ServingResult {
+export function servingOf(
+  view: OrganisationView,
+  chain: CallerChain,
+  name: string,
+  kind: string,
+  nowMs: number,
+): ServingResult {
   const model = view.models.get(name);
   if (!model || model.disabled || model.kind !== kind) return denial("model_not_found", { model: name });
   if (!isModelAllowed(chain.policy, name)) return denial("model_not_allowed", { model: name });

@@ -47,7 +47,14 @@ function errorContext(received: Received, caller: Authenticated | undefined): Er
   };
 }
 
-function refusalEvent(received: Received, refused: Refused, caller: Authenticated, status: number, code: string, nowMs: number): RefusalEvent {
+function refusalEvent(
+  received: Received,
+  refused: Refused,
+  caller: Authenticated,
+  status: number,
+  code: string,
+  nowMs: number,
+): RefusalEvent {
   const { refusal, request } = refused;
   return {
     organisationId: caller.view.organisation.id,
@@ -86,7 +93,9 @@ export function createGateway(deps: GatewayDeps): GatewayHandler {
     const answer = refusalResponse(refused.refusal, context, deps.random());
     // Callers who are not known are not noted: anybody could fill the list.
     if (refused.caller) {
-      deps.ledger.refused(refusalEvent(received, refused, refused.caller, answer.status, answer.code, deps.clock.nowMs()));
+      deps.ledger.refused(
+        refusalEvent(received, refused, refused.caller, answer.status, answer.code, deps.clock.nowMs()),
+      );
     }
     return answer.response;
   };
@@ -113,7 +122,9 @@ export function createGateway(deps: GatewayDeps): GatewayHandler {
     if (!governed && !isRead) return refuse(denial("not_found"));
     if (request.method !== (governed ? "POST" : "GET")) return refuse(denial("method_not_allowed"));
     if (!governed) return read(request, received, context);
-    const result = await governedCall(request, received, governed, context, deps, (caller) => errorContext(received, caller));
+    const result = await governedCall(request, received, governed, context, deps, (caller) =>
+      errorContext(received, caller),
+    );
     return result instanceof Response ? result : answerRefusal(received, result);
   };
 
@@ -133,7 +144,11 @@ export function createGateway(deps: GatewayDeps): GatewayHandler {
         return answerRefusal(received, { refusal, caller: undefined, request: undefined });
       }
       deps.onFault(error, received.requestId);
-      return upstreamErrorResponse({ status: 503, code: "upstream_error", retryAfterMs: 1000 }, errorContext(received, undefined), deps.random());
+      return upstreamErrorResponse(
+        { status: 503, code: "upstream_error", retryAfterMs: 1000 },
+        errorContext(received, undefined),
+        deps.random(),
+      );
     }
   };
 }

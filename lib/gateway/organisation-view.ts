@@ -56,6 +56,12 @@ export interface SnapshotDocuments {
   readonly providers: readonly ProviderDocument[];
 }
 
+/** The snapshot of one organisation as a PolicySource hands it out: a new object for every change. */
+export interface OrganisationSnapshot {
+  readonly epoch: string;
+  readonly documents: SnapshotDocuments;
+}
+
 const MAX_DEPTH = 16;
 /** Chains kept per view: with 10,000 live keys the working set still fits, and a scan of dead ones cannot fill memory. */
 const MAX_CHAINS = 20_000;
@@ -92,7 +98,18 @@ function policyDocumentFor(policy: PolicySnapshotDocument | undefined, consumerI
   return policy.active?.document;
 }
 
-export function createOrganisationView(epoch: string, documents: SnapshotDocuments): OrganisationView {
+const views = new WeakMap<OrganisationSnapshot, OrganisationView>();
+
+/** The view of a snapshot, made once. */
+export function viewOf(snapshot: OrganisationSnapshot): OrganisationView {
+  const known = views.get(snapshot);
+  if (known) return known;
+  const view = createOrganisationView(snapshot);
+  views.set(snapshot, view);
+  return view;
+}
+
+function createOrganisationView({ epoch, documents }: OrganisationSnapshot): OrganisationView {
   const { organisation } = documents;
   const consumers = new Map(documents.consumers.map((consumer) => [consumer.id, consumer]));
   const policies = new Map(documents.policies.map((policy) => [policy.id, policy]));

@@ -107,13 +107,20 @@ async function reserveSafely(
   try {
     return await reserve(caller, request, call, 0, deps.ledger);
   } catch (error) {
-    if (error instanceof MoneyError) return denial("invalid_request", { detail: "this call could cost more than the ledger can hold" });
+    if (error instanceof MoneyError)
+      return denial("invalid_request", { detail: "this call could cost more than the ledger can hold" });
     throw error;
   }
 }
 
 /** Sends a held call and answers. Every path ends the reservation or hands it to the stream that will. */
-async function serve(held: Held, request: Request, ending: Ending, context: ErrorContext, deps: PipelineDeps): Promise<Response> {
+async function serve(
+  held: Held,
+  request: Request,
+  ending: Ending,
+  context: ErrorContext,
+  deps: PipelineDeps,
+): Promise<Response> {
   const abort = new AbortController();
   let isClientGone = false;
   if (held.request.isStream) {

@@ -2,16 +2,16 @@
 import type { DenialCode } from "@/lib/domain/denial";
 import type { ApiKeyDocument, Enforcement, Meter, ProviderDocument } from "@/lib/domain/snapshot";
 import type { RefusalEvent, TokenUsage } from "@/lib/domain/usage-event";
-import type { OrganisationView } from "./organisation-view";
+import type { OrganisationSnapshot } from "./organisation-view";
 
 /** The snapshot, cached in process and as fresh as the last epoch this process saw. */
 export interface PolicySource {
   /** The organisation as this process knows it; undefined where it does not exist. Throws StoreUnavailable where nothing is cached and the store is down. */
-  organisation(organisationId: string): Promise<OrganisationView | undefined>;
+  organisation(organisationId: string): Promise<OrganisationSnapshot | undefined>;
   /** The key behind a hash; undefined where there is none. */
   apiKey(organisationId: string, hash: string): Promise<ApiKeyDocument | undefined>;
   /** Reads what changed since the cached epoch. Called when reserve answers stale. */
-  catchUp(organisationId: string): Promise<OrganisationView | undefined>;
+  catchUp(organisationId: string): Promise<void>;
 }
 
 export interface KeyHasher {

@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { boundOf, costOf, PriceError } from "./cost";
 
-const usage = (inputTokens: number, outputTokens: number, cacheReadTokens = 0, cacheWriteTokens = 0, reasoningTokens = 0) => ({
+const usage = (
+  inputTokens: number,
+  outputTokens: number,
+  cacheReadTokens = 0,
+  cacheWriteTokens = 0,
+  reasoningTokens = 0,
+) => ({
   inputTokens,
   outputTokens,
   cacheReadTokens,

@@ -99,10 +99,25 @@ export function costOf(call: { readonly usage: TokenUsage; readonly rates: Price
   const text = usage.outputTokens - (isReasoningApart ? reasoning : 0);
   const parts: Part[] = [
     { kind: "input", quantity: usage.inputTokens - cacheRead - cacheWrite, rate: row.input, text: rates.inputPerToken },
-    { kind: "cache_read", quantity: cacheRead, rate: row.cacheRead, text: rates.cacheReadPerToken ?? rates.inputPerToken },
-    { kind: "cache_write", quantity: cacheWrite, rate: row.cacheWrite, text: rates.cacheWritePerToken ?? rates.inputPerToken },
+    {
+      kind: "cache_read",
+      quantity: cacheRead,
+      rate: row.cacheRead,
+      text: rates.cacheReadPerToken ?? rates.inputPerToken,
+    },
+    {
+      kind: "cache_write",
+      quantity: cacheWrite,
+      rate: row.cacheWrite,
+      text: rates.cacheWritePerToken ?? rates.inputPerToken,
+    },
     { kind: "output", quantity: text, rate: row.output, text: rates.outputPerToken },
-    { kind: "reasoning", quantity: isReasoningApart ? reasoning : 0, rate: row.reasoning, text: rates.reasoningPerToken },
+    {
+      kind: "reasoning",
+      quantity: isReasoningApart ? reasoning : 0,
+      rate: row.reasoning,
+      text: rates.reasoningPerToken,
+    },
     { kind: "request", quantity: rates.perRequest === undefined ? 0 : 1, rate: row.perRequest, text: rates.perRequest },
   ];
   let total = 0n;
@@ -117,7 +132,11 @@ export function costOf(call: { readonly usage: TokenUsage; readonly rates: Price
 }
 
 /** The most a call of these token counts can cost, in nanos, at the dearest rate that may apply, rounded up. */
-export function boundOf(call: { readonly inputTokens: number; readonly outputTokens: number; readonly rates: PriceRates }): Nanos {
+export function boundOf(call: {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly rates: PriceRates;
+}): Nanos {
   const row = scaled(call.rates);
   const total =
     BigInt(call.inputTokens) * row.dearestInput + BigInt(call.outputTokens) * row.dearestOutput + row.perRequest;

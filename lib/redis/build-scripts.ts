@@ -35,9 +35,7 @@ export function scriptFiles(): string[] {
 }
 
 function camel(file: string): string {
-  return file
-    .replace(/-(?:\d+|n)\.lua$/u, "")
-    .replace(/-([a-z])/gu, (_match, letter: string) => letter.toUpperCase());
+  return file.replace(/-(?:\d+|n)\.lua$/u, "").replace(/-([a-z])/gu, (_match, letter: string) => letter.toUpperCase());
 }
 
 export function generate(): string {

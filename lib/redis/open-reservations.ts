@@ -58,7 +58,9 @@ export function forgetBooked(calls: OrganisationCalls, booked: string, nowMs: nu
   // Insertion order is the order of stream ids but for the odd late reply: stop at the first that must stay.
   for (const [id, ended] of calls.unbooked) {
     const isDone =
-      ended.streamId === "" ? nowMs - ended.sinceMs > VOID_MEMORY_MS : booked !== "" && isAtOrBefore(ended.streamId, booked);
+      ended.streamId === ""
+        ? nowMs - ended.sinceMs > VOID_MEMORY_MS
+        : booked !== "" && isAtOrBefore(ended.streamId, booked);
     if (!isDone) {
       if (ended.streamId === "") continue;
       break;

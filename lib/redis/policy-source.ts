@@ -17,13 +17,13 @@ import {
   rateLimitDocument,
   SNAPSHOT_FIELDS,
 } from "@/lib/domain/snapshot";
-import type { OrganisationView } from "@/lib/gateway/organisation-view";
-import { createOrganisationView } from "@/lib/gateway/organisation-view";
+import type { OrganisationSnapshot } from "@/lib/gateway/organisation-view";
 import type { PolicySource } from "@/lib/gateway/ports";
 import { StoreUnavailable } from "@/lib/gateway/ports";
 import type { HotConnection } from "./client";
 import { CHANGE_CHANNEL_PATTERN, keysOf, organisationOfChannel } from "./keys";
-import { runScript, textAt } from "./scripts";
+import type { ScriptReply } from "./scripts";
+import { numberAt, runScript, textAt } from "./scripts";
 
 const MAX_ORGANISATIONS = 2_000;
 const MAX_KEYS_PER_ORGANISATION = 50_000;
@@ -31,7 +31,7 @@ const MAX_KEYS_PER_ORGANISATION = 50_000;
 interface CachedOrganisation {
   epoch: string;
   readonly documents: Map<string, unknown>;
-  view: OrganisationView | undefined;
+  snapshot: OrganisationSnapshot | undefined;
   readonly apiKeys: Map<string, ApiKeyDocument>;
   /** Where a load began while another ran: one load serves all callers, a later one sees later changes. */
   loading: Promise<void> | undefined;
@@ -55,7 +55,7 @@ function parseField(field: string, json: string): unknown {
   return schema?.parse(value);
 }
 
-function viewOf(cached: CachedOrganisation): OrganisationView | undefined {
+function snapshotOf(cached: CachedOrganisation): OrganisationSnapshot | undefined {
   const organisation = cached.documents.get(SNAPSHOT_FIELDS.organisation);
   if (organisation === undefined) return undefined;
   // Every document was parsed by the schema of its letter when it came in.
@@ -66,143 +66,137 @@ function viewOf(cached: CachedOrganisation): OrganisationView | undefined {
     }
     return list;
   };
-  return createOrganisationView(cached.epoch, {
-    organisation: organisation as OrganisationDocument,
-    fx: (cached.documents.get(SNAPSHOT_FIELDS.fx) ?? []) as FxDocument,
-    consumers: of("c"),
-    budgets: of("b"),
-    rateLimits: of("r"),
-    policies: of("p"),
-    models: of("m"),
-    providers: of("v"),
-  });
+  return {
+    epoch: cached.epoch,
+    documents: {
+      organisation: organisation as OrganisationDocument,
+      fx: (cached.documents.get(SNAPSHOT_FIELDS.fx) ?? []) as FxDocument,
+      consumers: of("c"),
+      budgets: of("b"),
+      rateLimits: of("r"),
+      policies: of("p"),
+      models: of("m"),
+      providers: of("v"),
+    },
+  };
 }
 
-export interface RedisPolicySource extends PolicySource {
-  /** A heartbeat saw this epoch: catch up in the background if it is not ours. */
-  sawEpoch(organisationId: string, epoch: string): void;
-  /** Redis was replaced: what is cached may be ahead of it. */
-  forget(organisationId: string): void;
-  close(): Promise<void>;
+/** A load reads what changed since the cached epoch; whole when nothing is cached. */
+function apply(cached: CachedOrganisation, reply: ScriptReply): void {
+  if (numberAt(reply, 2) === 1) {
+    cached.documents.clear();
+    cached.apiKeys.clear();
+  }
+  for (let index = 3; index + 1 < reply.length; index += 2) {
+    const field = textAt(reply, index);
+    const json = textAt(reply, index + 1);
+    if (field.startsWith("k:")) cached.apiKeys.delete(field.slice(2));
+    else if (json === "") cached.documents.delete(field);
+    else cached.documents.set(field, parseField(field, json));
+  }
+  cached.epoch = textAt(reply, 0);
+  cached.snapshot = snapshotOf(cached);
 }
 
-export function createPolicySource(connection: HotConnection, subscriber: Redis): RedisPolicySource {
-  const organisations = new Map<string, CachedOrganisation>();
+export class RedisPolicySource implements PolicySource {
+  private readonly organisations = new Map<string, CachedOrganisation>();
 
-  const apply = (cached: CachedOrganisation, reply: readonly (string | number | null)[]): void => {
-    if (Number(reply[2]) === 1) {
-      cached.documents.clear();
-      cached.apiKeys.clear();
-    }
-    for (let index = 3; index + 1 < reply.length; index += 2) {
-      const field = textAt(reply, index);
-      const json = textAt(reply, index + 1);
-      if (field.startsWith("k:")) cached.apiKeys.delete(field.slice(2));
-      else if (json === "") cached.documents.delete(field);
-      else cached.documents.set(field, parseField(field, json));
-    }
-    cached.epoch = textAt(reply, 0);
-    cached.view = viewOf(cached);
-  };
-
-  const load = async (organisationId: string, cached: CachedOrganisation): Promise<void> => {
-    const keys = keysOf(organisationId);
-    try {
-      const reply = await runScript(
-        connection.redis,
-        "catchUp",
-        [keys.epoch, keys.changes, keys.snapshot, keys.generation],
-        [cached.epoch],
-      );
-      apply(cached, reply);
-    } catch (error) {
-      throw new StoreUnavailable("the snapshot cannot be read", 1000, error);
-    }
-  };
-
-  const refresh = async (organisationId: string, cached: CachedOrganisation): Promise<void> => {
-    // A load under way may have read before the change that made us come here: wait for it, then read again.
-    if (cached.loading) await cached.loading.catch(() => undefined);
-    cached.loading ??= load(organisationId, cached).finally(() => {
-      cached.loading = undefined;
+  constructor(
+    private readonly connection: HotConnection,
+    private readonly subscriber: Redis,
+  ) {
+    subscriber.on("pmessage", (_pattern: string, channel: string, epoch: string) => {
+      const organisationId = organisationOfChannel(channel);
+      if (organisationId !== undefined) this.sawEpoch(organisationId, epoch);
     });
-    await cached.loading;
-  };
+    // The subscription is renewed by ioredis after a reconnect; until then heartbeats and reserves carry the epoch.
+    subscriber.psubscribe(CHANGE_CHANNEL_PATTERN).catch(() => undefined);
+  }
 
-  const cachedOf = (organisationId: string): CachedOrganisation => {
-    const known = organisations.get(organisationId);
+  async organisation(organisationId: string): Promise<OrganisationSnapshot | undefined> {
+    const cached = this.cachedOf(organisationId);
+    if (!cached.snapshot) await this.catchUp(organisationId);
+    return cached.snapshot;
+  }
+
+  async catchUp(organisationId: string): Promise<void> {
+    const cached = this.cachedOf(organisationId);
+    await this.refresh(organisationId, cached);
+    if (!cached.snapshot) this.organisations.delete(organisationId);
+  }
+
+  async apiKey(organisationId: string, hash: string): Promise<ApiKeyDocument | undefined> {
+    const cached = this.cachedOf(organisationId);
+    const known = cached.apiKeys.get(hash);
     if (known) return known;
-    if (organisations.size >= MAX_ORGANISATIONS) organisations.clear();
+    const { epoch } = cached;
+    const json = await this.readKey(organisationId, hash);
+    if (json === null) return undefined;
+    const document = apiKeyDocument.parse(JSON.parse(json));
+    // Read before a change that was applied meanwhile: right for this call, not to be kept.
+    if (cached.epoch === epoch) {
+      if (cached.apiKeys.size >= MAX_KEYS_PER_ORGANISATION) cached.apiKeys.clear();
+      cached.apiKeys.set(hash, document);
+    }
+    return document;
+  }
+
+  /** A message or heartbeat named this epoch: catch up in the background if it is not ours. */
+  sawEpoch(organisationId: string, epoch: string): void {
+    const cached = this.organisations.get(organisationId);
+    if (cached?.snapshot && cached.epoch !== epoch) void this.refresh(organisationId, cached).catch(() => undefined);
+  }
+
+  /** Redis was replaced: what is cached may be ahead of it. */
+  forget(organisationId: string): void {
+    this.organisations.delete(organisationId);
+  }
+
+  async close(): Promise<void> {
+    await this.subscriber.quit().catch(() => {
+      this.subscriber.disconnect();
+    });
+  }
+
+  private cachedOf(organisationId: string): CachedOrganisation {
+    const known = this.organisations.get(organisationId);
+    if (known) return known;
+    if (this.organisations.size >= MAX_ORGANISATIONS) this.organisations.clear();
     const fresh: CachedOrganisation = {
       epoch: "",
       documents: new Map(),
-      view: undefined,
+      snapshot: undefined,
       apiKeys: new Map(),
       loading: undefined,
     };
-    organisations.set(organisationId, fresh);
+    this.organisations.set(organisationId, fresh);
     return fresh;
-  };
+  }
 
-  const forgetIfAbsent = (organisationId: string, cached: CachedOrganisation): void => {
-    if (!cached.view) organisations.delete(organisationId);
-  };
+  private async readKey(organisationId: string, hash: string): Promise<string | null> {
+    try {
+      return await this.connection.redis.hget(keysOf(organisationId).apiKeys, hash);
+    } catch (error) {
+      throw new StoreUnavailable("the key cannot be read", 1000, error);
+    }
+  }
 
-  const sawEpoch = (organisationId: string, epoch: string): void => {
-    const cached = organisations.get(organisationId);
-    if (cached?.view && cached.epoch !== epoch) void refresh(organisationId, cached).catch(() => undefined);
-  };
+  private async refresh(organisationId: string, cached: CachedOrganisation): Promise<void> {
+    // A load under way may have read before the change that made us come here: wait for it, then read again.
+    if (cached.loading) await cached.loading.catch(() => undefined);
+    cached.loading ??= this.load(organisationId, cached).finally(() => {
+      cached.loading = undefined;
+    });
+    await cached.loading;
+  }
 
-  subscriber.on("pmessage", (_pattern: string, channel: string, epoch: string) => {
-    const organisationId = organisationOfChannel(channel);
-    if (organisationId !== undefined) sawEpoch(organisationId, epoch);
-  });
-  // The subscription is renewed by ioredis after a reconnect; until then heartbeats and reserves carry the epoch.
-  subscriber.psubscribe(CHANGE_CHANNEL_PATTERN).catch(() => undefined);
-
-  return {
-    sawEpoch,
-    organisation: async (organisationId) => {
-      const cached = cachedOf(organisationId);
-      if (!cached.view) {
-        await refresh(organisationId, cached);
-        forgetIfAbsent(organisationId, cached);
-      }
-      return cached.view;
-    },
-    catchUp: async (organisationId) => {
-      const cached = cachedOf(organisationId);
-      await refresh(organisationId, cached);
-      forgetIfAbsent(organisationId, cached);
-      return cached.view;
-    },
-    apiKey: async (organisationId, hash) => {
-      const cached = cachedOf(organisationId);
-      const known = cached.apiKeys.get(hash);
-      if (known) return known;
-      const epoch = cached.epoch;
-      let json: string | null;
-      try {
-        json = await connection.redis.hget(keysOf(organisationId).apiKeys, hash);
-      } catch (error) {
-        throw new StoreUnavailable("the key cannot be read", 1000, error);
-      }
-      if (json === null) return undefined;
-      const document = apiKeyDocument.parse(JSON.parse(json));
-      // Read before a change that was applied meanwhile: right for this call, not to be kept.
-      if (cached.epoch === epoch) {
-        if (cached.apiKeys.size >= MAX_KEYS_PER_ORGANISATION) cached.apiKeys.clear();
-        cached.apiKeys.set(hash, document);
-      }
-      return document;
-    },
-    forget: (organisationId) => {
-      organisations.delete(organisationId);
-    },
-    close: async () => {
-      await subscriber.quit().catch(() => {
-        subscriber.disconnect();
-      });
-    },
-  };
+  private async load(organisationId: string, cached: CachedOrganisation): Promise<void> {
+    const keys = keysOf(organisationId);
+    try {
+      const names = [keys.epoch, keys.changes, keys.snapshot, keys.generation];
+      apply(cached, await runScript(this.connection.redis, "catchUp", names, [cached.epoch]));
+    } catch (error) {
+      throw new StoreUnavailable("the snapshot cannot be read", 1000, error);
+    }
+  }
 }

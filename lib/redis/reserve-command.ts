@@ -105,7 +105,14 @@ export function reserveOutcome(reply: ScriptReply): ReserveOutcome {
     case 1:
       // Only our own call sent again can meet its reservation; a resolved one cannot be served again.
       invariant(textAt(reply, 1) === "p", "a reservation id is reserved once");
-      return { code: "reserved", plan: at(2), rungBasisPoints: at(3), binding: null, isOverflow: at(4) === 1, nowMs: 0 };
+      return {
+        code: "reserved",
+        plan: at(2),
+        rungBasisPoints: at(3),
+        binding: null,
+        isOverflow: at(4) === 1,
+        nowMs: 0,
+      };
     case 2:
       return { code: "stale" };
     case 3:

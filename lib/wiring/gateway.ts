@@ -18,7 +18,7 @@ import { createBudgetLedger } from "@/lib/redis/budget-ledger";
 import type { RedisBudgetLedger } from "@/lib/redis/budget-ledger";
 import { connectHot, connectPatient } from "@/lib/redis/client";
 import type { HotConnection } from "@/lib/redis/client";
-import { createPolicySource } from "@/lib/redis/policy-source";
+import { RedisPolicySource } from "@/lib/redis/policy-source";
 import { createLogger } from "@/lib/telemetry/logger";
 
 export interface GatewaySettings {
@@ -74,13 +74,17 @@ function secretOpener(masterKey: Buffer) {
 export function buildGateway(settings: GatewaySettings): RunningGateway {
   const clock = settings.clock ?? systemClock;
   const connection = connectHot(settings.redisUrl);
-  const policies = createPolicySource(connection, connectPatient(settings.redisUrl, "spillway-changes"));
+  const policies = new RedisPolicySource(connection, connectPatient(settings.redisUrl, "spillway-changes"));
   const ledger = createBudgetLedger({
     connection,
     gatewayId: newId("gw", clock.nowMs()),
     clock,
-    onEpoch: policies.sawEpoch,
-    onNewServer: policies.forget,
+    onEpoch: (organisationId, epoch) => {
+      policies.sawEpoch(organisationId, epoch);
+    },
+    onNewServer: (organisationId) => {
+      policies.forget(organisationId);
+    },
     ...(settings.leaseMs === undefined ? {} : { leaseMs: settings.leaseMs }),
   });
   const providers = createHttpClient({ openSecret: secretOpener(settings.masterKey) });

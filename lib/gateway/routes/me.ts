@@ -57,14 +57,21 @@ function budgetEntry(caller: Authenticated, line: StandingBudget) {
 function effective(caller: Authenticated, lines: readonly StandingBudget[]) {
   const money = lines.filter(
     ({ budget }) =>
-      budget.meter === "cost" && budget.enforcement === "enforce" && budget.models.length === 0 && budget.classes.length === 0,
+      budget.meter === "cost" &&
+      budget.enforcement === "enforce" &&
+      budget.models.length === 0 &&
+      budget.classes.length === 0,
   );
   const binding = money.reduce<StandingBudget | undefined>(
     (tightest, line) => (tightest === undefined || remainingOf(line) < remainingOf(tightest) ? line : tightest),
     undefined,
   );
   return binding
-    ? { remaining: String(remainingOf(binding)), currency: caller.view.organisation.currency, limited_by: binding.budget.id }
+    ? {
+        remaining: String(remainingOf(binding)),
+        currency: caller.view.organisation.currency,
+        limited_by: binding.budget.id,
+      }
     : null;
 }
 
@@ -73,7 +80,13 @@ export async function meBody(caller: Authenticated, ledger: BudgetLedger, nowMs:
   const { key, view } = caller;
   return {
     object: "caller",
-    key: { id: key.keyId, name: key.name, environment: key.environment, class: key.trafficClass, classes: key.entitledClasses },
+    key: {
+      id: key.keyId,
+      name: key.name,
+      environment: key.environment,
+      class: key.trafficClass,
+      classes: key.entitledClasses,
+    },
     organization: { id: view.organisation.id, name: view.organisation.name, time_zone: view.organisation.timeZone },
     consumers: caller.chain.consumers.map(({ id, kind, name }) => ({ id, kind, name })),
     currency: view.organisation.currency,

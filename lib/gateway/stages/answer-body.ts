@@ -10,13 +10,23 @@ import { priceUsage } from "./settle";
 
 function measure(held: Held, bytes: Uint8Array, status: number, firstByteMs: number): Measured {
   const reading = readBody(bytes);
-  if (reading.usage) return { usage: reading.usage, isEstimated: false, outcome: "ok", statusCode: status, firstByteMs };
-  const usage = { ...NO_USAGE, inputTokens: held.request.inputGuess(), outputTokens: held.request.kind === "chat" ? reading.outputGuess : 0 };
+  if (reading.usage)
+    return { usage: reading.usage, isEstimated: false, outcome: "ok", statusCode: status, firstByteMs };
+  const usage = {
+    ...NO_USAGE,
+    inputTokens: held.request.inputGuess(),
+    outputTokens: held.request.kind === "chat" ? reading.outputGuess : 0,
+  };
   return { usage, isEstimated: true, outcome: "ok", statusCode: status, firstByteMs };
 }
 
 /** Throws UpstreamFailure where the body breaks off; the caller ends the reservation then. */
-export async function answerBody(held: Held, upstream: UpstreamResponse, ending: Ending, nowMs: () => number): Promise<Response> {
+export async function answerBody(
+  held: Held,
+  upstream: UpstreamResponse,
+  ending: Ending,
+  nowMs: () => number,
+): Promise<Response> {
   const firstByteMs = nowMs() - held.caller.startedMs;
   const bytes = await upstream.bytes();
   const measured = measure(held, bytes, upstream.status, firstByteMs);

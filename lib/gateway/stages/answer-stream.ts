@@ -57,13 +57,13 @@ class StreamAnswer {
   /** Next bytes for the client; undefined at the end. Throws UpstreamFailure. */
   private async next(): Promise<Uint8Array[] | undefined> {
     for (;;) {
-      const { done, value } = await this.iterator.next();
-      if (done === true) {
+      const part = await this.iterator.next();
+      if (part.done === true) {
         const rest = this.splitter.rest();
         const shown = rest ? this.visible([rest]) : [];
         return shown.length > 0 && !this.ending.isOver() ? this.finishAfter(shown) : this.finish();
       }
-      const shown = this.visible(this.splitter.push(value));
+      const shown = this.visible(this.splitter.push(part.value));
       this.reportProgress();
       if (shown.length > 0) return shown;
     }
@@ -82,7 +82,11 @@ class StreamAnswer {
     return undefined;
   }
 
-  private settle(usage: ReturnType<StreamMeter["reading"]>["usage"], isEstimated: boolean, outcome: "ok" | "aborted" | "upstream_error"): void {
+  private settle(
+    usage: ReturnType<StreamMeter["reading"]>["usage"],
+    isEstimated: boolean,
+    outcome: "ok" | "aborted" | "upstream_error",
+  ): void {
     const { status } = this.upstream;
     void this.ending.settle({ usage, isEstimated, outcome, statusCode: status, firstByteMs: this.firstByteMs });
   }
@@ -103,7 +107,12 @@ class StreamAnswer {
     const { usage, isEstimated } = this.meter.reading();
     this.settle(usage, isEstimated, "upstream_error");
     this.upstream.destroy();
-    const error = { message: "The model provider broke off the stream.", type: "server_error", param: null, code: "upstream_error" };
+    const error = {
+      message: "The model provider broke off the stream.",
+      type: "server_error",
+      param: null,
+      code: "upstream_error",
+    };
     controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify({ error })}\n\n`));
     controller.close();
   }

@@ -4,6 +4,7 @@ import type { Denial } from "@/lib/domain/denial";
 import { denial } from "@/lib/domain/denial";
 import type { Authenticated, Classified, Received } from "../exchange";
 import type { OrganisationView } from "../organisation-view";
+import { viewOf } from "../organisation-view";
 import type { KeyHasher, PolicySource } from "../ports";
 
 export interface AuthenticateDeps {
@@ -30,13 +31,13 @@ export async function authenticate(
   const parsed = text === null ? { ok: false as const } : parseApiKey(text);
   // Unknown, malformed, expired and revoked keys look the same.
   if (text === null || !parsed.ok) return denial("invalid_api_key");
-  const view = await deps.policies.organisation(parsed.organisationId);
-  if (!view) return denial("invalid_api_key");
+  const snapshot = await deps.policies.organisation(parsed.organisationId);
+  if (!snapshot) return denial("invalid_api_key");
   const keyHash = deps.hasher.hash(text);
   const key = await deps.policies.apiKey(parsed.organisationId, keyHash);
   if (!key || key.environment !== parsed.environment) return denial("invalid_api_key");
   if (key.validUntilMs !== null && nowMs >= key.validUntilMs) return denial("invalid_api_key");
-  return admit({ ...received, keyHash, key }, view, headers, clientAddress, deps);
+  return admit({ ...received, keyHash, key }, viewOf(snapshot), headers, clientAddress, deps);
 }
 
 function admit(
@@ -65,4 +66,3 @@ export function classify(caller: Authenticated, headers: Headers): Classified {
   const isEntitled = caller.key.entitledClasses.includes(claim);
   return { ...caller, trafficClass: isEntitled ? claim : own, ignoredClaim: isEntitled ? null : claim.slice(0, 60) };
 }
-

@@ -17,7 +17,8 @@ function capName(providerKind: string): string {
 export function upstreamBody(held: Held): string {
   const { request, serving } = held;
   const patches: Record<string, string> = {};
-  if (serving.deployment.upstreamModel !== request.model) patches.model = JSON.stringify(serving.deployment.upstreamModel);
+  if (serving.deployment.upstreamModel !== request.model)
+    patches.model = JSON.stringify(serving.deployment.upstreamModel);
   if (request.kind === "chat") {
     if (held.writtenCap !== null) patches[capName(serving.provider.kind)] = String(held.writtenCap);
     if (request.isStream && !request.wantsUsage) patches.stream_options = '{"include_usage":true}';

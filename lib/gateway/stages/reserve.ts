@@ -16,7 +16,13 @@ const PROTECTED_RETRY_MS = 30_000;
 /** The store knows more than this process: catch up, or look at its clock, and decide again. */
 export type ReserveAgain = { readonly again: "stale" } | { readonly again: "clock"; readonly nowMs: number };
 
-function headOf(caller: Classified, request: ParsedRequest, call: CompiledCall, attempt: number, first: ServingEstimate): string {
+function headOf(
+  caller: Classified,
+  request: ParsedRequest,
+  call: CompiledCall,
+  attempt: number,
+  first: ServingEstimate,
+): string {
   const rest = {
     requestId: caller.requestId,
     attempt,
@@ -70,15 +76,24 @@ export function budgetFacts(caller: Classified, call: CompiledCall, reading: Bud
 }
 
 /** A rung that refuses is the budget's end where it stands at the limit, and a protected rung below it. */
-function rungDenial(caller: Classified, call: CompiledCall, outcome: Extract<ReserveOutcome, { code: "rung" }>): Denial {
+function rungDenial(
+  caller: Classified,
+  call: CompiledCall,
+  outcome: Extract<ReserveOutcome, { code: "rung" }>,
+): Denial {
   const budget = budgetFacts(caller, call, outcome.binding);
   const facts = { ...(budget ? { budget } : {}), rungBasisPoints: outcome.rungBasisPoints };
   const action: ActionKind = ACTION_KINDS[outcome.plan] ?? "refuse";
   if (action === "refuse" || outcome.rungBasisPoints >= 10_000) return denial("budget_exhausted", facts);
   const ladder = call.decision.budgets[outcome.binding.budget]?.budget.ladder ?? "";
-  const rung = caller.chain.policy.ladders[ladder]?.rungs.findLast((step) => step.atBasisPoints <= outcome.rungBasisPoints);
+  const rung = caller.chain.policy.ladders[ladder]?.rungs.findLast(
+    (step) => step.atBasisPoints <= outcome.rungBasisPoints,
+  );
   const seconds = (rung?.actions[caller.trafficClass] ?? rung?.actions["*"])?.retryAfterSeconds;
-  return denial("protected_rung", { ...facts, retryAfterMs: seconds === undefined ? PROTECTED_RETRY_MS : seconds * 1000 });
+  return denial("protected_rung", {
+    ...facts,
+    retryAfterMs: seconds === undefined ? PROTECTED_RETRY_MS : seconds * 1000,
+  });
 }
 
 function denialOf(caller: Classified, call: CompiledCall, outcome: ReserveOutcome): Denial {
@@ -106,7 +121,12 @@ interface Prepared {
   readonly estimates: readonly (Estimate | undefined)[];
 }
 
-function prepare(caller: Classified, request: ParsedRequest, call: CompiledCall, attempt: number): Prepared | undefined {
+function prepare(
+  caller: Classified,
+  request: ParsedRequest,
+  call: CompiledCall,
+  attempt: number,
+): Prepared | undefined {
   const estimates = estimatePlans(request, call, caller.chain.policy.outputCapTokens);
   const serving = call.servings[0];
   const estimate = estimates[0];
@@ -116,7 +136,11 @@ function prepare(caller: Classified, request: ParsedRequest, call: CompiledCall,
   const plans = call.decision.plans.map((plan, index) => {
     const own = estimates[index];
     const served = call.servings[index];
-    headPatches.push(own && served && served.model !== serving.model ? JSON.stringify(servedPart({ serving: served, estimate: own })) : "");
+    headPatches.push(
+      own && served && served.model !== serving.model
+        ? JSON.stringify(servedPart({ serving: served, estimate: own }))
+        : "",
+    );
     if (plan.kind === "deny" || !own) return "denied" as const;
     return plan.charges.map((isCharged, budget) => {
       const meter = call.lines[budget]?.meter;

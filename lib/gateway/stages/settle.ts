@@ -121,7 +121,13 @@ export function settlementOf(held: Held, measured: Measured, cost: Cost, nowMs: 
 /** An attempt whose end nobody saw: the hold, or by policy the input alone. Corrected when the bill is reconciled. */
 export function unknownUsage(held: Held): TokenUsage {
   const outputTokens = held.caller.chain.policy.unknownOutcome === "hold" ? held.heldOutputTokens : 0;
-  return { inputTokens: held.heldInputTokens, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+  return {
+    inputTokens: held.heldInputTokens,
+    outputTokens,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+  };
 }
 
 export function openOf(held: Held): { organisationId: string; reservationId: string } {

@@ -45,7 +45,11 @@ export async function answerUpstreamError(
   }
   const isBusy = upstream.status === 429 || upstream.status === 503 || upstream.status === 529;
   if (isBusy && !ACCOUNT_TROUBLE.test(text)) {
-    return upstreamErrorResponse({ status: 503, code: "upstream_error", retryAfterMs: retryAfterMs(upstream) }, context, random);
+    return upstreamErrorResponse(
+      { status: 503, code: "upstream_error", retryAfterMs: retryAfterMs(upstream) },
+      context,
+      random,
+    );
   }
   const isTimeout = upstream.status === 408 || upstream.status === 504;
   return upstreamErrorResponse(

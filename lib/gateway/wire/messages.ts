@@ -10,7 +10,14 @@ export function languageOf(acceptLanguage: string | null): Language {
 }
 
 const SCOPE_NAMES: Readonly<Record<Language, Readonly<Record<BudgetFacts["scope"], string>>>> = {
-  en: { organization: "organization", department: "department", team: "team", app: "app", user: "user", key: "API key" },
+  en: {
+    organization: "organization",
+    department: "department",
+    team: "team",
+    app: "app",
+    user: "user",
+    key: "API key",
+  },
   "zh-CN": { organization: "企业", department: "部门", team: "团队", app: "应用", user: "用户", key: "API 密钥" },
 };
 const PERIOD_NAMES: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
@@ -20,7 +27,8 @@ const PERIOD_NAMES: Readonly<Record<Language, Readonly<Record<string, string>>>>
 
 function amountText(facts: BudgetFacts, amount: bigint, language: Language): string {
   if (facts.meter === "cost") return formatNanos(amount, { currency: facts.currency, locale: language });
-  const unit = facts.meter === "requests" ? { en: "requests", "zh-CN": "次请求" } : { en: "tokens", "zh-CN": "个 token" };
+  const unit =
+    facts.meter === "requests" ? { en: "requests", "zh-CN": "次请求" } : { en: "tokens", "zh-CN": "个 token" };
   return `${amount.toLocaleString(language)} ${unit[language]}`;
 }
 
@@ -53,9 +61,18 @@ const PLAIN: Readonly<Record<DenialCode, Readonly<Record<Language, string>>>> = 
     en: "The budget is almost used up; what is left is kept for core business. Try again later.",
     "zh-CN": "预算即将用尽，剩余额度仅保留给核心业务，请稍后重试。",
   },
-  rate_limit_exceeded: { en: "Too many requests or tokens in a short time. Slow down.", "zh-CN": "短时间内请求或 token 过多，请降低频率。" },
-  concurrency_limit_exceeded: { en: "Too many calls at once. Wait for one to end.", "zh-CN": "并发调用过多，请等待其中一个结束。" },
-  price_missing: { en: "The model has no price, so its cost cannot be held.", "zh-CN": "该模型没有价格，无法预留费用。" },
+  rate_limit_exceeded: {
+    en: "Too many requests or tokens in a short time. Slow down.",
+    "zh-CN": "短时间内请求或 token 过多，请降低频率。",
+  },
+  concurrency_limit_exceeded: {
+    en: "Too many calls at once. Wait for one to end.",
+    "zh-CN": "并发调用过多，请等待其中一个结束。",
+  },
+  price_missing: {
+    en: "The model has no price, so its cost cannot be held.",
+    "zh-CN": "该模型没有价格，无法预留费用。",
+  },
   invalid_request: { en: "The request is not valid.", "zh-CN": "请求无效。" },
   request_too_large: { en: "The body is too large.", "zh-CN": "请求体过大。" },
   not_found: { en: "There is no such route.", "zh-CN": "没有这个接口。" },

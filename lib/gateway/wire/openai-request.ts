@@ -95,7 +95,8 @@ export function utf8Length(text: string): number {
 function mediaParts(messages: readonly unknown[]): number {
   let parts = 0;
   for (const message of messages) {
-    const content = typeof message === "object" && message !== null && "content" in message ? message.content : undefined;
+    const content =
+      typeof message === "object" && message !== null && "content" in message ? message.content : undefined;
     if (!Array.isArray(content)) continue;
     for (const part of content as unknown[]) {
       const type = typeof part === "object" && part !== null && "type" in part ? part.type : undefined;
@@ -108,7 +109,8 @@ function mediaParts(messages: readonly unknown[]): number {
 function streamOptions(body: Body): boolean {
   const options = body.stream_options;
   if (options === undefined || options === null) return false;
-  if (typeof options !== "object" || Array.isArray(options)) throw new Invalid("stream_options", "stream_options must be an object");
+  if (typeof options !== "object" || Array.isArray(options))
+    throw new Invalid("stream_options", "stream_options must be an object");
   return flag(options as Body, "include_usage");
 }
 
@@ -123,7 +125,8 @@ type Shape = Omit<ParsedRequest, "text" | "scan" | "bodyBytes">;
 
 function chatShape(body: Body, bodyBytes: number): Shape {
   const { messages } = body;
-  if (!Array.isArray(messages) || messages.length === 0) throw new Invalid("messages", "messages must be a list with at least one message");
+  if (!Array.isArray(messages) || messages.length === 0)
+    throw new Invalid("messages", "messages must be a list with at least one message");
   if (messages.some((message) => typeof message !== "object" || message === null || Array.isArray(message))) {
     throw new Invalid("messages", "every message must be an object");
   }
@@ -175,7 +178,8 @@ function embeddingShape(body: Body, bodyBytes: number): Shape {
 
 /** Parses a body, or says in one sentence what is wrong with it. */
 export function parseOpenAiRequest(bytes: Uint8Array, kind: "chat" | "embedding"): ParsedRequest | Denial {
-  const invalid = (detail: string, param?: string) => denial("invalid_request", { detail, ...(param === undefined ? {} : { param }) });
+  const invalid = (detail: string, param?: string) =>
+    denial("invalid_request", { detail, ...(param === undefined ? {} : { param }) });
   let text: string;
   let body: unknown;
   try {
@@ -184,7 +188,8 @@ export function parseOpenAiRequest(bytes: Uint8Array, kind: "chat" | "embedding"
   } catch {
     return invalid("the body is not valid JSON in UTF-8");
   }
-  if (typeof body !== "object" || body === null || Array.isArray(body)) return invalid("the body must be a JSON object");
+  if (typeof body !== "object" || body === null || Array.isArray(body))
+    return invalid("the body must be a JSON object");
   const scan = scanJson(text);
   if (scan.duplicate !== undefined) return invalid("a name occurs twice in one object", scan.duplicate.slice(0, 100));
   try {

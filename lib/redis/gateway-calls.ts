@@ -1,0 +1,237 @@
+/**
+ * The calls of one gateway process in Redis: delivers their ends, renews the open ones once a second, and tells a Redis
+ * that lost its latest writes what this process knows, before anything is admitted there again.
+ */
+import type { Clock } from "@/lib/domain/clock";
+import type { OpenReservation, Settlement } from "@/lib/gateway/ports";
+import type { HotConnection } from "./client";
+import { keysOf } from "./keys";
+import type { OpenCall, OrganisationCalls } from "./open-reservations";
+import { createOrganisationCalls, forgetBooked, rememberEnd } from "./open-reservations";
+import type { ScriptReply } from "./scripts";
+import { numberAt, runScript, textAt } from "./scripts";
+
+const HEARTBEAT_MS = 1_000;
+const REGISTRATION_MS = 6_000;
+/** An organisation without calls is still watched this long, so that its epoch and fence stay known. */
+const ACTIVE_MS = 60_000;
+const RENEW_BATCH = 500;
+const ANNOUNCED_TTL_SECONDS = 3_600;
+const FENCED = 3;
+
+export interface GatewayCallsOptions {
+  readonly connection: HotConnection;
+  readonly gatewayId: string;
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  /** Time sent to the scripts in tests; "" for the server's own. */
+  readonly scriptNowMs: () => string;
+  /** Told the epoch seen by a heartbeat, so that the snapshot heals where a message was lost. */
+  readonly onEpoch: (organisationId: string, epoch: string) => void;
+  /** Told after an announcement: what is cached from the server before may be ahead of it. */
+  readonly onNewServer: (organisationId: string) => void;
+}
+
+function settleArguments(id: string, runId: string, settlement: Settlement): string[] {
+  return [
+    id,
+    runId,
+    settlement.cost,
+    String(settlement.inputTokens),
+    String(settlement.outputTokens),
+    String(settlement.inputTokens + settlement.outputTokens),
+    settlement.priceCurrency,
+    settlement.priceAmount,
+    settlement.eventJson,
+  ];
+}
+
+export class GatewayCalls {
+  private readonly organisations = new Map<string, OrganisationCalls>();
+  private beating: Promise<void> | undefined;
+
+  constructor(private readonly options: GatewayCallsOptions) {}
+
+  private callsOf(organisationId: string): OrganisationCalls {
+    const known = this.organisations.get(organisationId);
+    if (known) return known;
+    const fresh = createOrganisationCalls();
+    this.organisations.set(organisationId, fresh);
+    return fresh;
+  }
+
+  /** Watches the organisation from now on. */
+  touch(organisationId: string): void {
+    this.callsOf(organisationId).activeUntilMs = this.options.clock.nowMs() + ACTIVE_MS;
+  }
+
+  opened(organisationId: string, call: Pick<OpenCall, "reservationId" | "lines" | "headJson">): void {
+    this.callsOf(organisationId).open.set(call.reservationId, { ...call, usageJson: "", end: undefined });
+  }
+
+  progress(open: OpenReservation, usageJson: string): void {
+    const call = this.organisations.get(open.organisationId)?.open.get(open.reservationId);
+    if (call) call.usageJson = usageJson;
+  }
+
+  /** Ends a call: the first end counts. Resolves when the store has it or when it waits for the next heartbeat. */
+  async end(open: OpenReservation, settlement: Settlement | null): Promise<void> {
+    const calls = this.callsOf(open.organisationId);
+    const { reservationId } = open;
+    const call = calls.open.get(reservationId) ?? {
+      reservationId,
+      lines: "",
+      headJson: "",
+      usageJson: "",
+      end: undefined,
+    };
+    if (call.end) return;
+    call.end = { settlement };
+    calls.open.set(reservationId, call);
+    await this.deliver(open.organisationId, call).catch(() => undefined);
+  }
+
+  private sendEnd(organisationId: string, call: OpenCall, runId: string): Promise<ScriptReply> {
+    const { redis } = this.options.connection;
+    const keys = keysOf(organisationId);
+    const { reservationId } = call;
+    const settlement = call.end?.settlement ?? null;
+    const own = [keys.reservation(reservationId), keys.generation, keys.deadlines];
+    if (settlement === null) return runScript(redis, "void", own, [reservationId, runId]);
+    return runScript(
+      redis,
+      "settle",
+      [...own, keys.usage, keys.book(settlement.day)],
+      settleArguments(reservationId, runId, settlement),
+    );
+  }
+
+  /** Sends an end. Throws what Redis throws; it stays with us then, and while the organisation is fenced. */
+  private async deliver(organisationId: string, call: OpenCall): Promise<void> {
+    const { connection, clock } = this.options;
+    const runId = connection.runId();
+    if (runId === undefined || !call.end) return;
+    const reply = await this.sendEnd(organisationId, call, runId);
+    if (numberAt(reply, 0) === FENCED) return;
+    const { settlement } = call.end;
+    const nowMs = clock.nowMs();
+    const calls = this.callsOf(organisationId);
+    calls.open.delete(call.reservationId);
+    const given = settlement ? textAt(reply, 1) : "";
+    // "Already settled" names no stream id: an earlier delivery's answer was lost. Wait for the watermark to pass now.
+    const streamId = settlement && given === "" ? `${String(nowMs + HEARTBEAT_MS)}-0` : given;
+    rememberEnd(calls, { reservationId: call.reservationId, settlement, streamId, sinceMs: nowMs });
+  }
+
+  private async announce(organisationId: string, calls: OrganisationCalls, runId: string): Promise<void> {
+    const { redis } = this.options.connection;
+    const keys = keysOf(organisationId);
+    const deadline = String(this.options.clock.nowMs() + this.options.leaseMs);
+    const say = (id: string, state: "p" | "s" | "v", call: OpenCall | undefined, settlement: Settlement | null) =>
+      runScript(
+        redis,
+        "announce",
+        [keys.reservation(id), keys.generation, keys.deadlines, keys.usage],
+        [id, runId, state, deadline, call?.lines ?? "", call?.headJson ?? "", settlement?.eventJson ?? ""],
+      );
+    for (const call of [...calls.open.values()]) {
+      const settlement = call.end?.settlement ?? null;
+      await say(call.reservationId, call.end ? (settlement ? "s" : "v") : "p", call, settlement);
+    }
+    for (const ended of [...calls.unbooked.values()]) {
+      const reply = await say(ended.reservationId, ended.settlement ? "s" : "v", undefined, ended.settlement);
+      const streamId = textAt(reply, 1);
+      if (streamId !== "") calls.unbooked.set(ended.reservationId, { ...ended, streamId });
+    }
+    const announced = keys.announced(runId);
+    await redis.multi().sadd(announced, this.options.gatewayId).expire(announced, ANNOUNCED_TTL_SECONDS).exec();
+    calls.announcedTo = runId;
+    this.options.onNewServer(organisationId);
+  }
+
+  private renew(organisationId: string, batch: readonly OpenCall[]): Promise<ScriptReply> {
+    const keys = keysOf(organisationId);
+    const { connection, gatewayId, leaseMs, scriptNowMs } = this.options;
+    return runScript(
+      connection.redis,
+      "renew",
+      [
+        keys.epoch,
+        keys.generation,
+        keys.booked,
+        keys.gateways,
+        keys.deadlines,
+        ...batch.map((call) => keys.reservation(call.reservationId)),
+      ],
+      [
+        gatewayId,
+        scriptNowMs(),
+        String(REGISTRATION_MS),
+        String(leaseMs),
+        ...batch.flatMap((call) => [call.reservationId, call.usageJson]),
+      ],
+    );
+  }
+
+  private async beatOne(organisationId: string, calls: OrganisationCalls): Promise<void> {
+    const runId = this.options.connection.runId();
+    if (runId === undefined) return;
+    const running = [...calls.open.values()].filter((call) => !call.end);
+    const reply = await this.renew(organisationId, running.slice(0, RENEW_BATCH));
+    for (let from = RENEW_BATCH; from < running.length; from += RENEW_BATCH) {
+      await this.renew(organisationId, running.slice(from, from + RENEW_BATCH));
+    }
+    const [epoch, generation, booked] = [textAt(reply, 0), textAt(reply, 1), textAt(reply, 2)];
+    forgetBooked(calls, booked, this.options.clock.nowMs());
+    if (generation !== runId && calls.announcedTo !== runId) await this.announce(organisationId, calls, runId);
+    this.options.onEpoch(organisationId, epoch);
+    for (const call of [...calls.open.values()]) if (call.end) await this.deliver(organisationId, call);
+  }
+
+  private async beatAll(): Promise<void> {
+    for (const [organisationId, calls] of this.organisations) {
+      const isIdle = calls.open.size === 0 && calls.unbooked.size === 0;
+      if (isIdle && this.options.clock.nowMs() > calls.activeUntilMs) this.organisations.delete(organisationId);
+      // One organisation's trouble is not another's; what failed is tried again by the next beat.
+      else await this.beatOne(organisationId, calls).catch(() => undefined);
+    }
+  }
+
+  /** One round of renewals, announcements and deliveries; callers that come meanwhile share it. */
+  heartbeat(): Promise<void> {
+    this.beating ??= this.beatAll().finally(() => {
+      this.beating = undefined;
+    });
+    return this.beating;
+  }
+
+  /** Beats once a second until the returned function is called. */
+  start(): () => void {
+    const timer = setInterval(() => void this.heartbeat(), HEARTBEAT_MS);
+    timer.unref();
+    this.options.connection.onRunId(() => void this.heartbeat());
+    return () => {
+      clearInterval(timer);
+    };
+  }
+
+  /** Takes this process out of the registers, so that a recovery need not wait for it. */
+  async signOff(): Promise<void> {
+    const { connection, gatewayId } = this.options;
+    for (const organisationId of this.organisations.keys()) {
+      await connection.redis.zrem(keysOf(organisationId).gateways, gatewayId).catch(() => undefined);
+    }
+  }
+
+  counts(): { open: number; undelivered: number; unbooked: number } {
+    const counts = { open: 0, undelivered: 0, unbooked: 0 };
+    for (const calls of this.organisations.values()) {
+      counts.unbooked += calls.unbooked.size;
+      for (const call of calls.open.values()) {
+        if (call.end) counts.undelivered += 1;
+        else counts.open += 1;
+      }
+    }
+    return counts;
+  }
+}
