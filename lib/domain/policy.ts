@@ -38,7 +38,8 @@ export const ladderSchema = z.strictObject({
     .min(1)
     .max(12)
     .refine(
-      (rungs) => rungs.every((rung, index) => index === 0 || rung.atBasisPoints > (rungs[index - 1]?.atBasisPoints ?? -1)),
+      (rungs) =>
+        rungs.every((rung, index) => index === 0 || rung.atBasisPoints > (rungs[index - 1]?.atBasisPoints ?? -1)),
       "rungs must rise",
     ),
   /** Who may use a budget's overflow once its limit is reached. */
