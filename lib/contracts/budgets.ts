@@ -1,6 +1,7 @@
 /** Budgets: the tree that the console shows and the writes it asks for. */
 import { z } from "zod";
-import { CONSUMER_KINDS, ENFORCEMENTS, ENVIRONMENTS, METERS, PERIOD_KINDS } from "@/lib/domain/snapshot";
+import { CONSUMER_KINDS, ENFORCEMENTS, ENVIRONMENTS, METERS } from "@/lib/domain/snapshot";
+import { PERIOD_KINDS } from "@/lib/domain/period";
 import { ladderSchema } from "@/lib/domain/policy";
 import { amountText, idText, limitText, organisationView, positiveAmountText, timeMs } from "./common";
 
@@ -120,6 +121,7 @@ export const budgetNode = z.object({
   /** What the principal may do here. */
   canWrite: z.boolean(),
   canGrant: z.boolean(),
+  canFreeze: z.boolean(),
 });
 export type BudgetNode = z.infer<typeof budgetNode>;
 

@@ -32,3 +32,6 @@ export const sessionView = z.object({
   roles: z.array(z.string()),
 });
 export type SessionView = z.infer<typeof sessionView>;
+
+/** Answer of removing the sample company. */
+export const sampleRemoved = z.object({ organisationId: z.string() });

@@ -1,0 +1,12 @@
+import { readHealth } from "@/lib/console/health";
+
+export const dynamic = "force-dynamic";
+
+/** Liveness is that this answers at all; readiness is the status: 200 with both stores, else 503. */
+export async function GET(): Promise<Response> {
+  const { ready, checks } = await readHealth();
+  return Response.json(
+    { live: true, ready, checks },
+    { status: ready ? 200 : 503, headers: { "cache-control": "no-store" } },
+  );
+}

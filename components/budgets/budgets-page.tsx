@@ -1,0 +1,104 @@
+"use client";
+import { TriangleAlert } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useState } from "react";
+import type { ReactElement } from "react";
+import { zoneText } from "@/components/format/time";
+import { QueryError } from "@/components/query/query-error";
+import { PageHeader } from "@/components/shell/page-header";
+import { Button } from "@/components/ui/button";
+import { Card } from "@/components/ui/card";
+import { EmptyState, Notice } from "@/components/ui/notice";
+import { Skeleton } from "@/components/ui/skeleton";
+import type { BudgetTree } from "@/lib/contracts/budgets";
+import type { BudgetPanel } from "./budget-actions";
+import { BudgetDrawer } from "./budget-drawer";
+import { BudgetTreeTable } from "./budget-tree-table";
+import { HistoryDrawer } from "./history-drawer";
+import { TopUpDialog } from "./top-up-dialog";
+import { initiallyClosed, visibleRows } from "./tree-rows";
+import { useBudgetTree } from "./use-budgets";
+
+const ROOMY_ROWS = 40;
+
+function Panel({
+  panel,
+  tree,
+  onClose,
+}: {
+  readonly panel: BudgetPanel | null;
+  readonly tree: BudgetTree;
+  readonly onClose: () => void;
+}): ReactElement | null {
+  if (panel === null) return null;
+  switch (panel.kind) {
+    case "create":
+      return <BudgetDrawer tree={tree} node={panel.node} budget={null} onClose={onClose} />;
+    case "edit":
+      return <BudgetDrawer tree={tree} node={panel.node} budget={panel.budget} onClose={onClose} />;
+    case "topUp":
+      return <TopUpDialog tree={tree} budget={panel.budget} onClose={onClose} />;
+    case "history":
+      return <HistoryDrawer tree={tree} budget={panel.budget} onClose={onClose} />;
+  }
+}
+
+function Tree({ tree }: { readonly tree: BudgetTree }): ReactElement {
+  const t = useTranslations("budgets");
+  const [closed, setClosed] = useState(() => initiallyClosed(tree.nodes, ROOMY_ROWS));
+  const [panel, setPanel] = useState<BudgetPanel | null>(null);
+  const rows = visibleRows(tree.nodes, closed);
+  const toggle = (id: string): void =>
+    setClosed((before) => {
+      const after = new Set(before);
+      if (!after.delete(id)) after.add(id);
+      return after;
+    });
+  const hasBudgets = tree.nodes.some((node) => node.budgets.length > 0);
+  return (
+    <>
+      <div className="mb-3 flex flex-wrap gap-2">
+        <Button size="sm" onClick={() => setClosed(new Set())}>
+          {t("expandAll")}
+        </Button>
+        <Button size="sm" onClick={() => setClosed(initiallyClosed(tree.nodes, 0))}>
+          {t("collapseAll")}
+        </Button>
+      </div>
+      {tree.nodes.some((node) => node.budgets.some((budget) => budget.source === "booked")) ? (
+        <Notice
+          tone="warn"
+          role="status"
+          className="mb-3"
+          icon={<TriangleAlert aria-hidden className="text-warn-ink" />}
+        >
+          {t("booked")}
+        </Notice>
+      ) : null}
+      <Card>
+        {hasBudgets ? null : <EmptyState title={t("emptyTitle")} body={t("emptyBody")} />}
+        <BudgetTreeTable tree={tree} rows={rows} onToggle={toggle} onOpen={setPanel} />
+      </Card>
+      <Panel panel={panel} tree={tree} onClose={() => setPanel(null)} />
+    </>
+  );
+}
+
+export function BudgetsPage(): ReactElement {
+  const t = useTranslations("budgets");
+  const { data: tree, error, refetch } = useBudgetTree();
+  return (
+    <>
+      <PageHeader
+        title={t("title")}
+        lead={tree === undefined ? t("lead") : `${t("lead")} ${zoneText(tree.readAtMs, tree.organisation.timeZone)}`}
+      />
+      {error === null ? null : (
+        <div className="mb-4">
+          <QueryError error={error} onRetry={() => void refetch()} />
+        </div>
+      )}
+      {tree === undefined ? error === null ? <Skeleton className="h-96" /> : null : <Tree tree={tree} />}
+    </>
+  );
+}

@@ -1,0 +1,47 @@
+"use client";
+import { useTranslations } from "next-intl";
+import { useId } from "react";
+import type { ReactElement, ReactNode } from "react";
+import { Card, CardHeader } from "@/components/ui/card";
+
+interface ChartFrameProps {
+  readonly title: string;
+  readonly note?: ReactNode;
+  /** The chart in words; also its accessible description. */
+  readonly summary: string;
+  readonly isEmpty?: boolean;
+  readonly empty?: ReactNode;
+  /** The same data as rows, for those who read rather than look. */
+  readonly table: ReactNode;
+  readonly legend?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** Title, chart, its sentence in words and its table. */
+export function ChartFrame(props: ChartFrameProps): ReactElement {
+  const { title, note, summary, isEmpty = false, empty, table, legend, children } = props;
+  const t = useTranslations("charts");
+  const id = useId();
+  return (
+    <Card aria-labelledby={`${id}-title`} className="flex flex-col">
+      <CardHeader id={`${id}-title`} title={title} note={note} />
+      {isEmpty ? (
+        empty
+      ) : (
+        <figure className="flex min-h-0 flex-1 flex-col px-2 pb-4 sm:px-3" aria-describedby={`${id}-summary`}>
+          {legend === undefined ? null : <div className="px-2 pb-1">{legend}</div>}
+          <div className="h-60 min-w-0">{children}</div>
+          <figcaption id={`${id}-summary`} className="mt-2 px-2 text-[0.8125rem] text-soft">
+            {summary}
+          </figcaption>
+          <details className="mt-1.5 px-2">
+            <summary className="w-fit rounded-sm text-xs text-brand underline-offset-4 hover:underline">
+              {t("asTable")}
+            </summary>
+            <div className="mt-2 max-h-56 overflow-auto rounded-md border">{table}</div>
+          </details>
+        </figure>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,91 @@
+"use client";
+import { Check, Copy, Download } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useEffect, useRef, useState } from "react";
+import type { ReactElement } from "react";
+import { Button } from "@/components/ui/button";
+import { Dialog, DialogContent } from "@/components/ui/dialog";
+import { Choice } from "@/components/ui/field";
+
+interface SecretDialogProps {
+  readonly secret: string;
+  readonly onClose: () => void;
+}
+
+/** Saves the key as the environment file that SDKs read. The text goes to the person's disk and nowhere else. */
+function download(secret: string): void {
+  const text = `OPENAI_API_KEY=${secret}\nOPENAI_BASE_URL=${window.location.origin}/v1\n`;
+  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = "spillway.env";
+  link.click();
+  URL.revokeObjectURL(url);
+}
+
+/** The only time the full key is seen. It closes only after the person says that it is stored. */
+export function SecretDialog({ secret, onClose }: SecretDialogProps): ReactElement {
+  const t = useTranslations("keys");
+  const [copied, setCopied] = useState(false);
+  const [stored, setStored] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+
+  async function copy(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(secret);
+      setCopied(true);
+    } catch {
+      // No clipboard here: the text is selected, ready for the keyboard.
+      field.current?.select();
+    }
+  }
+
+  return (
+    <Dialog open>
+      <DialogContent
+        hideClose
+        className="md:max-w-lg"
+        title={t("onceTitle")}
+        description={t("onceLead")}
+        onEscapeKeyDown={(event) => event.preventDefault()}
+        onInteractOutside={(event) => event.preventDefault()}
+        footer={
+          <Button variant="primary" disabled={!stored} onClick={onClose}>
+            {t("onceDone")}
+          </Button>
+        }
+      >
+        <div className="grid gap-3">
+          <input
+            ref={field}
+            readOnly
+            value={secret}
+            aria-label={t("onceField")}
+            data-testid="api-key-secret"
+            onFocus={(event) => event.currentTarget.select()}
+            className="h-11 w-full rounded-md border border-line-strong/60 bg-sunken px-3 font-mono text-[0.8125rem]"
+          />
+          <div className="flex flex-wrap gap-2">
+            <Button onClick={() => void copy()}>
+              {copied ? <Check aria-hidden className="text-good" /> : <Copy aria-hidden />}
+              {t(copied ? "onceCopied" : "onceCopy")}
+            </Button>
+            <Button onClick={() => download(secret)}>
+              <Download aria-hidden /> {t("onceDownload")}
+            </Button>
+          </div>
+          <p aria-live="polite" className="sr-only">
+            {copied ? t("onceCopied") : ""}
+          </p>
+          <Choice
+            type="checkbox"
+            label={t("onceStored")}
+            checked={stored}
+            onChange={(event) => setStored(event.target.checked)}
+          />
+        </div>
+      </DialogContent>
+    </Dialog>
+  );
+}

@@ -1,0 +1,91 @@
+"use client";
+import { TriangleAlert } from "lucide-react";
+import { useLocale, useTranslations } from "next-intl";
+import type { ReactElement } from "react";
+import { clockText, relativeText, zoneText } from "@/components/format/time";
+import { QueryError } from "@/components/query/query-error";
+import { PageHeader } from "@/components/shell/page-header";
+import { Notice } from "@/components/ui/notice";
+import { Skeleton } from "@/components/ui/skeleton";
+import type { Overview } from "@/lib/contracts/overview";
+import { DepartmentSpend, LastRefusals, ModelSpend } from "./breakdowns";
+import { BudgetList } from "./budget-list";
+import { FiguresRow } from "./figures-row";
+import { SampleBanner } from "./sample-banner";
+import { SpendChart } from "./spend-chart";
+import { useOverview } from "./use-overview";
+
+/** What the numbers are worth: when they were read, and how far the books go. */
+function Freshness({ view, stale }: { readonly view: Overview; readonly stale: boolean }): ReactElement {
+  const t = useTranslations("overview");
+  const locale = useLocale();
+  const { timeZone } = view.organisation;
+  return (
+    <span className="figures flex flex-wrap items-center gap-x-2">
+      <span className="inline-flex items-center gap-1.5">
+        <span aria-hidden className={`size-2 rounded-full ${stale ? "bg-rung-warn" : "bg-good"}`} />
+        {stale
+          ? t("paused", { at: clockText(view.readAtMs, locale, timeZone) })
+          : t("readAt", { at: clockText(view.readAtMs, locale, timeZone) })}
+      </span>
+      <span>
+        {view.bookedThroughMs === null
+          ? t("nothingBooked")
+          : t("bookedThrough", { ago: relativeText(view.bookedThroughMs, view.readAtMs, locale) })}
+      </span>
+      <span>{zoneText(view.readAtMs, timeZone)}</span>
+    </span>
+  );
+}
+
+function Loading(): ReactElement {
+  return (
+    <div className="grid gap-4" aria-busy>
+      <Skeleton className="h-32" />
+      <Skeleton className="h-80" />
+      <Skeleton className="h-64" />
+    </div>
+  );
+}
+
+export function OverviewPage(): ReactElement {
+  const t = useTranslations("overview");
+  const { data: view, error, refetch } = useOverview();
+  return (
+    <>
+      {view?.organisation.isSample === true ? <SampleBanner canRemove={view.canRemoveSample} /> : null}
+      <PageHeader
+        title={t("title")}
+        lead={view === undefined ? undefined : <Freshness view={view} stale={error !== null} />}
+      />
+      {error === null ? null : (
+        <div className="mb-4">
+          <QueryError error={error} onRetry={() => void refetch()} />
+        </div>
+      )}
+      {view === undefined ? (
+        error === null ? (
+          <Loading />
+        ) : null
+      ) : (
+        <div className="grid gap-4">
+          {view.live ? null : (
+            <Notice tone="warn" role="status" icon={<TriangleAlert aria-hidden className="text-warn-ink" />}>
+              {t("notLive")}
+            </Notice>
+          )}
+          <FiguresRow view={view} />
+          <div className="grid gap-4 xl:grid-cols-[minmax(0,1.7fr)_minmax(0,1fr)]">
+            <SpendChart view={view} />
+            <DepartmentSpend view={view} />
+          </div>
+          <BudgetList view={view} />
+          <div className="grid gap-4 xl:grid-cols-[minmax(0,1.7fr)_minmax(0,1fr)]">
+            <ModelSpend view={view} />
+            <LastRefusals view={view} />
+          </div>
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,12 @@
+/** Query keys, in one place, so that what a page prefetches is what its hooks find. */
+import type { ApiKeyListQuery } from "@/lib/contracts/keys";
+import type { RequestListQuery } from "@/lib/contracts/requests";
+
+export const queryKeys = {
+  overview: ["overview"] as const,
+  budgets: ["budgets"] as const,
+  budgetHistory: (id: string) => ["budgets", id, "history"] as const,
+  apiKeys: (query: ApiKeyListQuery) => ["keys", query] as const,
+  allApiKeys: ["keys"] as const,
+  requests: (query: RequestListQuery) => ["requests", query] as const,
+};

@@ -1,0 +1,139 @@
+"use client";
+import { Search } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useRef, useState } from "react";
+import type { ReactElement } from "react";
+import { Button } from "@/components/ui/button";
+import { Input, Select } from "@/components/ui/field";
+import { REQUEST_DECISIONS } from "@/lib/contracts/requests";
+import type { RequestList, RequestListQuery } from "@/lib/contracts/requests";
+import { useDecisionText, useOutcomeText } from "./use-request-words";
+
+interface FiltersProps {
+  readonly query: RequestListQuery;
+  /** For the choices; undefined while loading. */
+  readonly list: RequestList | undefined;
+  readonly onChange: (change: Partial<RequestListQuery>) => void;
+}
+
+const REFUSAL_CODES = [
+  "ORGANIZATION_BUDGET_EXHAUSTED",
+  "DEPARTMENT_BUDGET_EXHAUSTED",
+  "TEAM_BUDGET_EXHAUSTED",
+  "APP_BUDGET_EXHAUSTED",
+  "KEY_BUDGET_EXHAUSTED",
+  "PROTECTED_RUNG",
+  "rate_limit_exceeded",
+  "consumer_frozen",
+  "model_not_allowed",
+] as const;
+
+const TYPING_MS = 250;
+
+/** Asks after a word, not after every letter; the address changing by itself never overwrites what is being typed. */
+function SearchField({
+  value,
+  onChange,
+}: {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}): ReactElement {
+  const t = useTranslations("requests");
+  const [text, setText] = useState(value);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  function type(next: string): void {
+    setText(next);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => onChange(next.trim()), TYPING_MS);
+  }
+  return (
+    <div className="relative min-w-56 flex-1 sm:max-w-xs">
+      <Search aria-hidden className="pointer-events-none absolute top-1/2 left-3 size-4 -translate-y-1/2 text-soft" />
+      <Input
+        type="search"
+        aria-label={t("search")}
+        placeholder={t("search")}
+        className="pl-9"
+        value={text}
+        onChange={(event) => type(event.target.value)}
+      />
+    </div>
+  );
+}
+
+export function RequestFilters({ query, list, onChange }: FiltersProps): ReactElement {
+  const t = useTranslations("requests");
+  const decisionText = useDecisionText();
+  const outcomeText = useOutcomeText();
+  const [clearings, setClearings] = useState(0);
+  const isFiltered = [query.q, query.app, query.model, query.decision, query.outcome].some((one) => one !== "");
+  const outcomes = [...(list?.outcomes ?? []), ...REFUSAL_CODES];
+  return (
+    <div className="mb-3 flex flex-wrap gap-2" role="search">
+      <SearchField key={clearings} value={query.q} onChange={(q) => onChange({ q })} />
+      <Select
+        aria-label={t("filter.app")}
+        className="w-auto max-w-48"
+        value={query.app}
+        onChange={(event) => onChange({ app: event.target.value })}
+      >
+        <option value="">{t("filter.anyApp")}</option>
+        {(list?.apps ?? []).map((app) => (
+          <option key={app.id} value={app.id}>
+            {app.name}
+          </option>
+        ))}
+      </Select>
+      <Select
+        aria-label={t("filter.model")}
+        className="w-auto max-w-48"
+        value={query.model}
+        onChange={(event) => onChange({ model: event.target.value })}
+      >
+        <option value="">{t("filter.anyModel")}</option>
+        {[...new Set([...(list?.models ?? []), ...(query.model === "" ? [] : [query.model])])].map((model) => (
+          <option key={model} value={model}>
+            {model}
+          </option>
+        ))}
+      </Select>
+      <Select
+        aria-label={t("filter.decision")}
+        className="w-auto max-w-48"
+        value={query.decision}
+        onChange={(event) => onChange({ decision: REQUEST_DECISIONS.find((one) => one === event.target.value) ?? "" })}
+      >
+        <option value="">{t("filter.anyDecision")}</option>
+        {REQUEST_DECISIONS.map((decision) => (
+          <option key={decision} value={decision}>
+            {decisionText(decision)}
+          </option>
+        ))}
+      </Select>
+      <Select
+        aria-label={t("filter.outcome")}
+        className="w-auto max-w-48"
+        value={query.outcome}
+        onChange={(event) => onChange({ outcome: event.target.value })}
+      >
+        <option value="">{t("filter.anyOutcome")}</option>
+        {[...new Set([...outcomes, ...(query.outcome === "" ? [] : [query.outcome])])].map((outcome) => (
+          <option key={outcome} value={outcome}>
+            {outcomeText(outcome)}
+          </option>
+        ))}
+      </Select>
+      {isFiltered ? (
+        <Button
+          variant="ghost"
+          onClick={() => {
+            setClearings(clearings + 1);
+            onChange({ q: "", app: "", model: "", decision: "", outcome: "" });
+          }}
+        >
+          {t("clear")}
+        </Button>
+      ) : null}
+    </div>
+  );
+}

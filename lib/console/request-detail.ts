@@ -1,0 +1,130 @@
+/** From ledger rows to what a person reads: the decision, the arithmetic, the lines. Pure. */
+import { z } from "zod";
+import type { DecisionExplanation, RequestAttempt, RequestDetail } from "@/lib/contracts/requests";
+import type { LedgerRow, RefusalRow } from "@/lib/db/console-requests";
+import { chargedLine, costComponent, tokenUsage } from "@/lib/domain/usage-event";
+
+/** By budget id. */
+export type BudgetNames = ReadonlyMap<string, { readonly name: string; readonly consumerName: string | null }>;
+
+const componentsSchema = z.array(costComponent.extend({ kind: z.string() }));
+const linesSchema = z.array(chargedLine);
+const NANO_DIGITS = 9;
+
+/**
+ * quantity x rate as decimal text of nanos, exact: `rate` is decimal text of currency units per piece. Undefined for a
+ * rate that is no plain decimal.
+ */
+export function componentNanos(quantity: number, rate: string): string | undefined {
+  const match = /^(\d{1,20})(?:\.(\d{1,30}))?$/u.exec(rate);
+  if (match === null) return undefined;
+  const fraction = match[2] ?? "";
+  const product = BigInt(`${match[1] ?? "0"}${fraction}`) * BigInt(quantity);
+  const shift = NANO_DIGITS - fraction.length;
+  if (shift >= 0) return (product * 10n ** BigInt(shift)).toString();
+  const unit = 10n ** BigInt(-shift);
+  const rest = (product % unit).toString().padStart(-shift, "0").replace(/0+$/u, "");
+  return rest === "" ? (product / unit).toString() : `${(product / unit).toString()}.${rest}`;
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+function textOf(source: Readonly<Record<string, unknown>>, ...names: string[]): string | null {
+  for (const name of names) {
+    const value = source[name];
+    if (typeof value === "string" && value !== "") return value;
+  }
+  return null;
+}
+
+function numberOf(source: Readonly<Record<string, unknown>>, ...names: string[]): number | null {
+  for (const name of names) {
+    const value = source[name];
+    const number = typeof value === "string" && /^\d{1,12}$/u.test(value) ? Number(value) : value;
+    if (typeof number === "number" && Number.isFinite(number)) return number;
+  }
+  return null;
+}
+
+/** Reads what the gateway wrote, old and new spellings; null when it wrote nothing that can be told. */
+export function toExplanation(
+  value: unknown,
+  names: BudgetNames,
+  budgetId: string | null = null,
+): DecisionExplanation | null {
+  const source = record(value);
+  const id = textOf(source, "budgetId", "budget") ?? budgetId;
+  const known = id === null ? undefined : names.get(id);
+  const explanation: DecisionExplanation = {
+    budgetId: id,
+    budgetName: known?.name ?? textOf(source, "budgetName"),
+    consumerName: known?.consumerName ?? textOf(source, "consumerName", "consumer"),
+    ratioBasisPoints: numberOf(source, "ratioBasisPoints", "usedBasisPoints", "ratio"),
+    rungName: textOf(source, "rungName", "rung"),
+    rungBasisPoints: numberOf(source, "rungBasisPoints", "atBasisPoints", "rung"),
+    rule: textOf(source, "rule", "ladder", "action"),
+  };
+  return Object.values(explanation).every((entry) => entry === null) ? null : explanation;
+}
+
+function amountOf(source: Readonly<Record<string, unknown>>, ...names: string[]): string | null {
+  const text = textOf(source, ...names);
+  return text !== null && /^-?\d{1,19}$/u.test(text) ? text : null;
+}
+
+export function toAttempt(row: LedgerRow, names: BudgetNames): RequestAttempt {
+  const components = componentsSchema.safeParse(row.components);
+  const lines = linesSchema.safeParse(row.lines);
+  const usage = tokenUsage.partial().safeParse(row.usage);
+  return {
+    attempt: row.attempt,
+    sequence: row.sequence,
+    kind: row.kind,
+    atMs: row.reservedAt.getTime(),
+    settledAtMs: row.settledAt.getTime(),
+    bookedAtMs: row.bookedAt.getTime(),
+    modelServed: row.modelServed,
+    provider: row.provider,
+    decision: row.decision,
+    rungBasisPoints: row.rung,
+    outcome: row.outcome,
+    isEstimated: row.isEstimated,
+    isStream: row.isStream,
+    isOverflow: row.isOverflow,
+    usage: usage.success ? usage.data : {},
+    components: (components.success ? components.data : []).map((one) => ({
+      ...one,
+      costNanos: componentNanos(one.quantity, one.rate) ?? "",
+    })),
+    priceCurrency: row.priceCurrency,
+    priceAmount: row.priceAmount,
+    fxRate: row.fxRate,
+    amount: row.amount,
+    savedAmount: row.savedAmount,
+    heldAmount: row.heldAmount,
+    overageAmount: row.overageAmount,
+    lines: (lines.success ? lines.data : []).map((line) => ({
+      ...line,
+      budgetName: names.get(line.b)?.name ?? null,
+      consumerName: names.get(line.b)?.consumerName ?? null,
+    })),
+    latencyMs: row.latencyMs,
+    firstByteMs: row.firstByteMs,
+    statusCode: row.statusCode,
+    explanation: toExplanation(row.explanation, names),
+  };
+}
+
+export function toRefusal(row: RefusalRow, names: BudgetNames): NonNullable<RequestDetail["refusal"]> {
+  const source = record(row.explanation);
+  return {
+    atMs: row.refusedAt.getTime(),
+    code: row.code,
+    statusCode: row.statusCode,
+    explanation: toExplanation(row.explanation, names, row.budgetId),
+    limitAmount: amountOf(source, "limit", "limitAmount"),
+    usedAmount: amountOf(source, "used", "usedAmount"),
+  };
+}

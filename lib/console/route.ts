@@ -1,0 +1,145 @@
+/**
+ * The frame of every console route handler: who asks, may they, is the input right, and what an error looks like.
+ * A read is a GET and changes nothing. A write needs an Idempotency-Key and must come from our own pages.
+ */
+import "server-only";
+import { z } from "zod";
+import { AppError } from "@/lib/domain/fault";
+import type { FaultCode } from "@/lib/domain/fault";
+import { newId } from "@/lib/domain/ids";
+import type { Action } from "@/lib/domain/role";
+import { webEnv } from "@/lib/config/env";
+import { getConsoleServices } from "@/lib/wiring/console";
+import { isPermitted } from "./principal";
+import type { ConsolePrincipal } from "./principal";
+import { isOwnPage } from "./same-origin";
+import { currentPrincipal } from "./session";
+
+const STATUS: Readonly<Record<FaultCode, number>> = {
+  invalid_request: 400,
+  unauthenticated: 401,
+  // What one may not see and what does not exist look the same.
+  forbidden: 404,
+  not_found: 404,
+  conflict: 409,
+  internal: 500,
+  quota_store_unavailable: 503,
+  upstream_error: 502,
+  upstream_timeout: 504,
+};
+const MAX_BODY_BYTES = 64 * 1024;
+
+interface Context<Params> {
+  readonly params: Promise<Params>;
+}
+
+export interface ReadCall<Params, Query> {
+  readonly who: ConsolePrincipal;
+  readonly params: Params;
+  readonly query: Query;
+}
+
+export interface WriteCall<Params, Input> {
+  readonly who: ConsolePrincipal;
+  readonly params: Params;
+  readonly input: Input;
+  readonly idempotencyKey: string;
+  readonly requestId: string;
+}
+
+function answer(body: unknown, requestId: string, status = 200): Response {
+  return Response.json(body, { status, headers: { "cache-control": "no-store", "x-request-id": requestId } });
+}
+
+function failure(error: unknown, requestId: string): Response {
+  const fault = error instanceof AppError ? error : new AppError("internal", "Something went wrong", { cause: error });
+  const status = STATUS[fault.code];
+  if (status >= 500) getConsoleServices().report(error, requestId);
+  const code = fault.code === "forbidden" ? "not_found" : fault.code;
+  const message = fault.code === "forbidden" ? "Not found" : fault.publicMessage;
+  const fields = fault.fields === undefined ? {} : { fields: fault.fields };
+  return answer({ error: { code, message, requestId, ...fields } }, requestId, status);
+}
+
+async function permitted(action: Action): Promise<ConsolePrincipal> {
+  const who = await currentPrincipal();
+  if (who === null) throw new AppError("unauthenticated", "Sign in first");
+  if (!isPermitted(who, action)) throw new AppError("not_found", "Not found");
+  return who;
+}
+
+function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const fields = Object.fromEntries(result.error.issues.map((issue) => [issue.path.join("."), issue.message]));
+  throw new AppError("invalid_request", "The request is not valid", { fields });
+}
+
+async function bodyOf(request: Request): Promise<unknown> {
+  if (!(request.headers.get("content-type") ?? "").startsWith("application/json")) {
+    throw new AppError("invalid_request", "The body must be JSON");
+  }
+  const text = await request.text();
+  if (text.length > MAX_BODY_BYTES) throw new AppError("invalid_request", "The body is too large");
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AppError("invalid_request", "The body is not JSON");
+  }
+}
+
+type Handler<Params> = (request: Request, context: Context<Params>) => Promise<Response>;
+
+interface ReadRoute<Query extends z.ZodType, Answer extends z.ZodType> {
+  readonly action: Action;
+  readonly query: Query;
+  readonly answer: Answer;
+}
+
+/** A GET. The answer is checked against its contract, so that nothing leaves that was not meant to. */
+export function readRoute<Query extends z.ZodType, Answer extends z.ZodType, Params = Record<string, never>>(
+  route: ReadRoute<Query, Answer>,
+  read: (call: ReadCall<Params, z.output<Query>>) => Promise<z.input<Answer>>,
+): Handler<Params> {
+  return async (request, context) => {
+    const requestId = newId("req", getConsoleServices().clock.nowMs());
+    try {
+      const who = await permitted(route.action);
+      const query = parsed(route.query, Object.fromEntries(new URL(request.url).searchParams));
+      const result = await read({ who, params: await context.params, query });
+      return answer(route.answer.parse(result), requestId);
+    } catch (error) {
+      return failure(error, requestId);
+    }
+  };
+}
+
+interface WriteRoute<Input extends z.ZodType, Answer extends z.ZodType> {
+  readonly action: Action;
+  readonly input: Input;
+  readonly answer: Answer;
+}
+
+/** A POST, PATCH or DELETE. The use case checks the permission again at the very node it changes. */
+export function writeRoute<Input extends z.ZodType, Answer extends z.ZodType, Params = Record<string, never>>(
+  route: WriteRoute<Input, Answer>,
+  write: (call: WriteCall<Params, z.output<Input>>) => Promise<z.input<Answer>>,
+): Handler<Params> {
+  return async (request, context) => {
+    const requestId = newId("req", getConsoleServices().clock.nowMs());
+    try {
+      if (!isOwnPage(request.headers, webEnv().NEXTAUTH_URL)) throw new AppError("not_found", "Not found");
+      const who = await permitted(route.action);
+      const idempotencyKey = request.headers.get("idempotency-key");
+      if (idempotencyKey === null) throw new AppError("invalid_request", "An Idempotency-Key is needed");
+      const input = parsed(route.input, await bodyOf(request));
+      const result = await write({ who, params: await context.params, input, idempotencyKey, requestId });
+      return answer(route.answer.parse(result), requestId);
+    } catch (error) {
+      return failure(error, requestId);
+    }
+  };
+}
+
+/** For reads without parameters. */
+export const noQuery = z.object({});

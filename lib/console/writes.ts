@@ -1,0 +1,80 @@
+/** The console's writes: each hands one checked input to one use case and answers with what Undo needs. */
+import "server-only";
+import { createApiKey, revokeApiKey, rotateApiKey } from "@/lib/control/api-keys";
+import { createBudget, freezeBudget, unfreezeBudget, updateBudget } from "@/lib/control/budgets";
+import type { BudgetResult } from "@/lib/control/budgets";
+import { grantBudget } from "@/lib/control/grants";
+import { undoChange } from "@/lib/control/undo";
+import type {
+  CreateBudgetInput,
+  CreateGrantInput,
+  FreezeBudgetInput,
+  UpdateBudgetInput,
+} from "@/lib/contracts/budgets";
+import type { UndoInput, WriteResult } from "@/lib/contracts/common";
+import type { ApiKeySecretResult, CreateApiKeyInput, RevokeApiKeyInput, RotateApiKeyInput } from "@/lib/contracts/keys";
+import { controlFor } from "./control";
+import type { WriteCall } from "./route";
+
+export interface WithId {
+  readonly id: string;
+}
+type NoParams = Record<string, never>;
+
+function toWriteResult({ budget, auditId, previous }: BudgetResult): WriteResult {
+  // A new budget is put away, not undone: calls may already stand on it.
+  return { id: budget.id, auditId, undoable: previous !== null };
+}
+
+export async function writeNewBudget(call: WriteCall<NoParams, CreateBudgetInput>): Promise<WriteResult> {
+  const { principal, organisation } = call.who;
+  const deps = controlFor("budget.create", call);
+  return toWriteResult(await createBudget(deps, principal, { ...call.input, organisationId: organisation.id }));
+}
+
+export async function writeBudget(call: WriteCall<WithId, UpdateBudgetInput>): Promise<WriteResult> {
+  const { principal, organisation } = call.who;
+  const ref = { organisationId: organisation.id, budgetId: call.params.id };
+  return toWriteResult(await updateBudget(controlFor("budget.update", call), principal, { ...call.input, ...ref }));
+}
+
+export async function writeFreeze(call: WriteCall<WithId, FreezeBudgetInput>): Promise<WriteResult> {
+  const { principal, organisation } = call.who;
+  const ref = { organisationId: organisation.id, budgetId: call.params.id };
+  const act = call.input.frozen ? freezeBudget : unfreezeBudget;
+  return toWriteResult(await act(controlFor("budget.freeze", call), principal, ref));
+}
+
+export async function writeGrant(call: WriteCall<WithId, CreateGrantInput>): Promise<WriteResult> {
+  const { principal, organisation } = call.who;
+  const ref = { organisationId: organisation.id, budgetId: call.params.id };
+  const { grant, auditId } = await grantBudget(controlFor("grant.create", call), principal, { ...call.input, ...ref });
+  return { id: grant.id, auditId, undoable: false };
+}
+
+export async function writeUndo(call: WriteCall<NoParams, UndoInput>): Promise<WriteResult> {
+  const { principal, organisation } = call.who;
+  const input = { organisationId: organisation.id, auditId: call.input.auditId };
+  return toWriteResult(await undoChange(controlFor("undo", call), principal, input));
+}
+
+export async function writeNewApiKey(call: WriteCall<NoParams, CreateApiKeyInput>): Promise<ApiKeySecretResult> {
+  const { principal, organisation } = call.who;
+  const deps = controlFor("key.create", call);
+  const made = await createApiKey(deps, principal, { ...call.input, organisationId: organisation.id });
+  return { id: made.apiKey.id, auditId: made.auditId, secret: made.secret };
+}
+
+export async function writeRotation(call: WriteCall<WithId, RotateApiKeyInput>): Promise<ApiKeySecretResult> {
+  const { principal, organisation } = call.who;
+  const ref = { organisationId: organisation.id, apiKeyId: call.params.id };
+  const made = await rotateApiKey(controlFor("key.rotate", call), principal, { ...call.input, ...ref });
+  return { id: made.apiKey.id, auditId: made.auditId, secret: made.secret };
+}
+
+export async function writeRevocation(call: WriteCall<WithId, RevokeApiKeyInput>): Promise<WriteResult> {
+  const { principal, organisation } = call.who;
+  const ref = { organisationId: organisation.id, apiKeyId: call.params.id };
+  const { apiKey, auditId } = await revokeApiKey(controlFor("key.revoke", call), principal, { ...call.input, ...ref });
+  return { id: apiKey.id, auditId, undoable: false };
+}
