@@ -2,6 +2,7 @@
 // dist. Bundled, a worker is ready in half the time and memory that running its TypeScript takes.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { BuildFailure } from "esbuild";
 import { build } from "esbuild";
 import type { Child } from "@/lib/services/child";
 import { lastLines, startChild } from "@/lib/services/child";
@@ -71,8 +72,14 @@ export async function bundleWorkers(root: string, entries = workerEntries(root),
       tsconfig: "tsconfig.json",
     });
   } catch (error) {
-    throw new ServiceError(`The workers could not be bundled: ${reasonOf(error)}`, { cause: error });
+    throw new ServiceError(`The workers could not be bundled: ${bundleProblem(error)}.`, { cause: error });
   }
+}
+
+function bundleProblem(error: unknown): string {
+  const first = (error as Partial<BuildFailure>).errors?.[0];
+  if (first === undefined) return reasonOf(error);
+  return first.location === null ? first.text : `${first.location.file}:${first.location.line}: ${first.text}`;
 }
 
 async function buildConsole(options: BuildOptions): Promise<void> {
