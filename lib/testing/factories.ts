@@ -217,7 +217,7 @@ async function createSandboxModels(
     organisationId,
     name: "Sandbox",
     kind: "sandbox",
-    baseUrl: options.sandboxUrl ?? "http://127.0.0.1:4010",
+    baseUrl: options.sandboxUrl ?? "http://127.0.0.1:4010/v1",
     secret: "sandbox-secret-for-tests",
     isExternal: false,
     billingMode: "request",
