@@ -17,7 +17,14 @@ export interface HttpClientOptions {
 /** Largest answer kept whole in memory. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-const CONNECT_CODES = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
+const CONNECT_CODES = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
 
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
@@ -42,7 +49,10 @@ async function* chunksOf(body: Dispatcher.ResponseData["body"]): AsyncGenerator<
   }
 }
 
-async function bytesOf(body: Dispatcher.ResponseData["body"], declared: string | string[] | undefined): Promise<Uint8Array> {
+async function bytesOf(
+  body: Dispatcher.ResponseData["body"],
+  declared: string | string[] | undefined,
+): Promise<Uint8Array> {
   if (typeof declared === "string" && Number(declared) <= MAX_BODY_BYTES) {
     try {
       return await body.bytes();

@@ -42,7 +42,13 @@ export async function ready(connection: HotConnection): Promise<void> {
 }
 
 async function counterOf(connection: HotConnection, organisationId: string, budgetId: string) {
-  const [, found] = await connection.redis.scan(0, "MATCH", keysOf(organisationId).counter(budgetId, "*"), "COUNT", 1_000_000);
+  const [, found] = await connection.redis.scan(
+    0,
+    "MATCH",
+    keysOf(organisationId).counter(budgetId, "*"),
+    "COUNT",
+    1_000_000,
+  );
   let settled = 0n;
   let held = 0n;
   for (const key of found) {

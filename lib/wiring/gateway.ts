@@ -100,16 +100,18 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
     maxBodyBytes: settings.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
     onFault: settings.onFault ?? (() => undefined),
   });
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    await ledger.close();
+    await policies.close();
+    await providers.close();
+    await connection.close();
+  };
   return {
     handle,
     ledger,
     connection,
-    close: async () => {
-      await ledger.close();
-      await policies.close();
-      await providers.close();
-      await connection.close();
-    },
+    close: () => (closing ??= close()),
   };
 }
 

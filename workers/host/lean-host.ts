@@ -33,7 +33,9 @@ const DEFAULT_GRACE_MS = 25_000;
 
 function notFound(_request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(404, { "content-type": "application/json" });
-  response.end('{"error":{"message":"There is no such page.","type":"invalid_request_error","param":null,"code":"not_found"}}');
+  response.end(
+    '{"error":{"message":"There is no such page.","type":"invalid_request_error","param":null,"code":"not_found"}}',
+  );
 }
 
 function gatewayListener(gateway: RunningGateway, pending: Set<Promise<unknown>>) {
@@ -49,7 +51,11 @@ function gatewayListener(gateway: RunningGateway, pending: Set<Promise<unknown>>
 
 /** Only the path matters here; hosts never see the query. */
 function isGatewayPath(url: string | undefined): boolean {
-  return url !== undefined && (url.startsWith("/api/v1/") || url.startsWith("/v1/")) && routeOf(`http://h${url}`) !== undefined;
+  return (
+    url !== undefined &&
+    (url.startsWith("/api/v1/") || url.startsWith("/v1/")) &&
+    routeOf(`http://h${url}`) !== undefined
+  );
 }
 
 async function listen(server: Server, host: string, port: number): Promise<number> {
