@@ -53,8 +53,8 @@ function textOf(value: string | string[] | undefined): string {
 
 function codeOf(text: string): string {
   try {
-    const parsed = JSON.parse(text) as { error?: { code?: unknown; type?: unknown } };
-    return String(parsed.error?.code ?? parsed.error?.type ?? "");
+    const { error } = JSON.parse(text) as { error?: { code?: string | null; type?: string } };
+    return error?.code ?? error?.type ?? "";
   } catch {
     return "";
   }
