@@ -63,5 +63,7 @@ export function processOptions(name: string, entry: string, setting: ProcessSett
     cwd: setting.root,
     env: setting.dev ? { ...setting.env, NODE_ENV: "development" } : setting.env,
     logFile: join(setting.logs, `${name.replaceAll(" ", "-")}.log`),
+    // Longer than the 25 s that the web process gives running calls to end and be booked.
+    stopTimeoutMs: 40_000,
   };
 }

@@ -1,6 +1,7 @@
 // npm start: from a fresh checkout to a working product with a sample company, and back again with Ctrl-C.
 import { join } from "node:path";
 import { reasonOf, ServiceError } from "@/lib/services/service-error";
+import { exampleModel } from "./example-model";
 import { openDataFolder } from "../stack/data-folder";
 import { localUrl } from "../stack/processes";
 import { takeRunLock } from "../stack/run-lock";
@@ -23,7 +24,9 @@ export async function start({ dev }: StartOptions): Promise<void> {
     stops.add(async () => release());
     const stack = await startStack({ root, data, host, port, dev, stops, say: console.log });
     if (stops.stopping) return;
-    console.log(readyMessage(stack, data.logs));
+    const model = stack.firstRun && (await exampleModel(stack.url, stack.firstRun.apiKey));
+    if (stops.stopping) return;
+    console.log(readyMessage(stack, data.logs, model));
     await stack.lost;
   } catch (error) {
     if (stops.stopping) return;
@@ -67,7 +70,11 @@ function sentenceFor(error: unknown): string {
   return `Spillway could not start: ${reasonOf(error)} (SPILLWAY_DEBUG=1 shows more).${stack}`;
 }
 
-export function readyMessage(stack: Pick<Stack, "url" | "firstRun" | "took">, logs: string): string {
+export function readyMessage(
+  stack: Pick<Stack, "url" | "firstRun" | "took">,
+  logs: string,
+  model = "gpt-4o-mini",
+): string {
   const { url, firstRun } = stack;
   const lines = ["", `Spillway is ready (${stack.took}).`, "", `  console   ${url}`];
   if (firstRun === undefined) {
@@ -79,7 +86,6 @@ export function readyMessage(stack: Pick<Stack, "url" | "firstRun" | "took">, lo
       "",
       "  try it:",
     );
-    const model = typeof firstRun["model"] === "string" ? firstRun["model"] : "gpt-4o-mini";
     const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }] });
     lines.push(
       `  curl ${url}/api/v1/chat/completions -H "Authorization: Bearer ${firstRun.apiKey}" -H "Content-Type: application/json" -d '${body}'`,
