@@ -5,7 +5,7 @@
  */
 import type { SqlClient } from "@/lib/db/pool";
 import { withSqlTransaction } from "@/lib/db/pool";
-import type { BookedEntry, LedgerRecord, TouchedBudget } from "@/lib/db/ledger-entries";
+import type { LedgerRecord, TouchedBudget } from "@/lib/db/ledger-entries";
 import {
   findBooked,
   insertLedgerBatch,
@@ -15,13 +15,14 @@ import {
   lockCorrections,
   saveCorrectionSequence,
 } from "@/lib/db/ledger-entries";
-import { amountsOf, correctionFor } from "@/lib/domain/correction";
 import { idTimeMs } from "@/lib/domain/ids";
 import type { UsageEvent } from "@/lib/domain/usage-event";
 import { applyToCounters, readApplied } from "@/lib/redis/corrections";
 import type { DeadEntry, StreamEntry } from "@/lib/redis/usage-stream";
 import type { BookkeepingDeps } from "./bookkeeping";
 import { bookDay } from "./bookkeeping";
+import type { Attempt } from "./event-records";
+import { attemptKey, isNothingNew, recordsFor } from "./event-records";
 import { readUsageEvent } from "./usage-events";
 
 export interface BookingResult {
@@ -36,7 +37,8 @@ export interface BookingResult {
 }
 
 const ATTEMPTS = 5;
-const KINDS = new Set(["settled", "expired", "late"]);
+/** `announced`: a settlement that a gateway told a Redis which had lost it; no script moved counters for it. */
+const KINDS = new Set(["settled", "expired", "announced", "late"]);
 const RETRYABLE = new Set(["40001", "40P01", "23505", "55P03"]);
 
 /**
@@ -100,10 +102,6 @@ async function bookBatch(
   }
 }
 
-interface Attempt {
-  readonly booked: BookedEntry[];
-}
-
 /** Late events, second deliveries, and second opinions on an attempt that is booked already. */
 async function bookRest(
   client: SqlClient,
@@ -119,7 +117,7 @@ async function bookRest(
     else events.push({ kind: entry.kind, event: read.event });
   }
   const attempts = await readAttempts(client, organisationId, events);
-  if (events.every(({ event }) => isNothingNew(event, attempts))) {
+  if (events.every(({ kind, event }) => isNothingNew(kind, event, attempts))) {
     return { corrected: 0, dead, touched: [], needsApply: false };
   }
   // Decided again on what is read under the lock, so that two workers cannot both find the attempt uncorrected.
@@ -128,18 +126,14 @@ async function bookRest(
   let sequence = before;
   const records: LedgerRecord[] = [];
   for (const { kind, event } of events) {
-    const record = recordFor(kind, event, locked, sequence + 1n);
-    if (record === null) continue;
-    if (record.counterSequence !== null) sequence += 1n;
-    records.push(record);
+    for (const record of recordsFor(kind, event, locked, sequence + 1n)) {
+      if (record.counterSequence !== null) sequence += 1n;
+      records.push(record);
+    }
   }
   const touched = await insertLedgerRecords(client, organisationId, records);
   if (sequence > before) await saveCorrectionSequence(client, organisationId, sequence);
   return { corrected: records.length, dead, touched, needsApply: sequence > before };
-}
-
-function attemptKey(requestId: string, attempt: number): string {
-  return `${requestId}:${attempt}`;
 }
 
 async function readAttempts(
@@ -160,58 +154,6 @@ async function readAttempts(
     else attempts.set(key, { booked: [entry] });
   }
   return attempts;
-}
-
-function isNothingNew(event: UsageEvent, attempts: ReadonlyMap<string, Attempt>): boolean {
-  const attempt = attempts.get(attemptKey(event.requestId, event.attempt));
-  return attempt !== undefined && correctionFor(event, attempt.booked) === null;
-}
-
-/**
- * The entry an event adds, noted in `attempts` too, or null. Who has the lines in the counters?
- * - `late`: its script touched no counter, so its entry carries a counter sequence and is applied.
- * - `settled` or `expired` on an attempt that is booked: only an announcement under a fence appends such an event (recovery
- *   closes every open reservation whose attempt is booked before the fence falls), and it touches no counter either; but
- *   the fence falls only once the stream is drained, and then counters are computed from the ledger, this entry included.
- *   A sequence would be skipped by that same rebuild; without one, no other path can add it a second time.
- */
-function recordFor(
-  kind: string,
-  event: UsageEvent,
-  attempts: Map<string, Attempt>,
-  nextSequence: bigint,
-): LedgerRecord | null {
-  const key = attemptKey(event.requestId, event.attempt);
-  const booked = attempts.get(key)?.booked ?? [];
-  const counterSequence = kind === "late" ? nextSequence : null;
-  const [first] = booked;
-  let record: LedgerRecord;
-  if (first === undefined) {
-    record = { event, kind: "usage", sequence: 0, counterSequence };
-  } else {
-    const difference = correctionFor(event, booked);
-    if (difference === null) return null;
-    const sequence = Math.max(...booked.map((entry) => entry.sequence)) + 1;
-    record = {
-      event: { ...difference, reservedAtMs: first.reservedAtMs },
-      kind: "correction",
-      sequence,
-      counterSequence,
-    };
-  }
-  const { requestId, attempt, reservedAtMs, outcome, isEstimated } = record.event;
-  const entry: BookedEntry = {
-    requestId,
-    attempt,
-    reservedAtMs,
-    outcome,
-    isEstimated,
-    kind: record.kind,
-    sequence: record.sequence,
-    ...amountsOf(record.event),
-  };
-  attempts.set(key, { booked: [...booked, entry] });
-  return record;
 }
 
 const APPLY_BATCH = 200;

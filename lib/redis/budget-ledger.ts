@@ -61,6 +61,9 @@ async function reserve(input: ReserveInput, parts: Parts): Promise<ReserveOutcom
         reservationId,
         lines: packedLines(input, outcome.plan),
         headJson: input.headJson,
+        headPatchJson: input.headPatches[outcome.plan] ?? "",
+        rungBasisPoints: outcome.rungBasisPoints,
+        isOverflow: outcome.isOverflow,
       });
     }
     return outcome;

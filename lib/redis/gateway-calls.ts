@@ -16,6 +16,7 @@ const REGISTRATION_MS = 6_000;
 /** An organisation without calls is still watched this long, so that its epoch and fence stay known. */
 const ACTIVE_MS = 60_000;
 const RENEW_BATCH = 500;
+const ANNOUNCE_BATCH = 200;
 const ANNOUNCED_TTL_SECONDS = 3_600;
 const FENCED = 3;
 
@@ -46,6 +47,18 @@ function settleArguments(id: string, runId: string, settlement: Settlement): str
   ];
 }
 
+/** A reservation whose answer never came: only that it has to be voided is known. */
+const UNKNOWN_CALL: OpenCall = {
+  reservationId: "",
+  lines: "",
+  headJson: "",
+  headPatchJson: "",
+  rungBasisPoints: 0,
+  isOverflow: false,
+  usageJson: "",
+  end: undefined,
+};
+
 export class GatewayCalls {
   private readonly organisations = new Map<string, OrganisationCalls>();
   private beating: Promise<void> | undefined;
@@ -55,7 +68,7 @@ export class GatewayCalls {
   private callsOf(organisationId: string): OrganisationCalls {
     const known = this.organisations.get(organisationId);
     if (known) return known;
-    const fresh = createOrganisationCalls();
+    const fresh = createOrganisationCalls(this.options.connection.runId());
     this.organisations.set(organisationId, fresh);
     return fresh;
   }
@@ -65,7 +78,7 @@ export class GatewayCalls {
     this.callsOf(organisationId).activeUntilMs = this.options.clock.nowMs() + ACTIVE_MS;
   }
 
-  opened(organisationId: string, call: Pick<OpenCall, "reservationId" | "lines" | "headJson">): void {
+  opened(organisationId: string, call: Omit<OpenCall, "usageJson" | "end">): void {
     this.callsOf(organisationId).open.set(call.reservationId, { ...call, usageJson: "", end: undefined });
   }
 
@@ -78,13 +91,7 @@ export class GatewayCalls {
   async end(open: OpenReservation, settlement: Settlement | null): Promise<void> {
     const calls = this.callsOf(open.organisationId);
     const { reservationId } = open;
-    const call = calls.open.get(reservationId) ?? {
-      reservationId,
-      lines: "",
-      headJson: "",
-      usageJson: "",
-      end: undefined,
-    };
+    const call = calls.open.get(reservationId) ?? { ...UNKNOWN_CALL, reservationId };
     if (call.end) return;
     call.end = { settlement };
     calls.open.set(reservationId, call);
@@ -123,30 +130,48 @@ export class GatewayCalls {
     rememberEnd(calls, { reservationId: call.reservationId, settlement, streamId, sinceMs: nowMs });
   }
 
+  /** Tells a server that may lack them of every call and of every end that may not be booked. Idempotent. */
   private async announce(organisationId: string, calls: OrganisationCalls, runId: string): Promise<void> {
     const { redis } = this.options.connection;
-    const keys = keysOf(organisationId);
-    const deadline = String(this.options.clock.nowMs() + this.options.leaseMs);
-    const say = (id: string, state: "p" | "s" | "v", call: OpenCall | undefined, settlement: Settlement | null) =>
-      runScript(
-        redis,
-        "announce",
-        [keys.reservation(id), keys.generation, keys.deadlines, keys.usage],
-        [id, runId, state, deadline, call?.lines ?? "", call?.headJson ?? "", settlement?.eventJson ?? ""],
-      );
-    for (const call of [...calls.open.values()]) {
-      const settlement = call.end?.settlement ?? null;
-      await say(call.reservationId, call.end ? (settlement ? "s" : "v") : "p", call, settlement);
-    }
-    for (const ended of [...calls.unbooked.values()]) {
-      const reply = await say(ended.reservationId, ended.settlement ? "s" : "v", undefined, ended.settlement);
+    await inBatches([...calls.open.values()], (call) => this.say(organisationId, call, runId));
+    await inBatches([...calls.unbooked.values()], async (ended) => {
+      const call: OpenCall = { ...UNKNOWN_CALL, reservationId: ended.reservationId, end: ended };
+      let reply = await this.say(organisationId, call, runId);
+      // The fence fell without us: whatever this server has of the call ends now, and what it has not is a late event.
+      if (numberAt(reply, 0) === FENCED) reply = await this.sendEnd(organisationId, call, runId);
+      if (numberAt(reply, 0) === FENCED) throw new Error("fenced again while announcing");
       const streamId = textAt(reply, 1);
       if (streamId !== "") calls.unbooked.set(ended.reservationId, { ...ended, streamId });
-    }
-    const announced = keys.announced(runId);
+    });
+    const announced = keysOf(organisationId).announced(runId);
     await redis.multi().sadd(announced, this.options.gatewayId).expire(announced, ANNOUNCED_TTL_SECONDS).exec();
     calls.announcedTo = runId;
+    calls.server = runId;
     this.options.onNewServer(organisationId);
+  }
+
+  private say(organisationId: string, call: OpenCall, runId: string): Promise<ScriptReply> {
+    const { clock, connection, leaseMs } = this.options;
+    const keys = keysOf(organisationId);
+    const settlement = call.end?.settlement ?? null;
+    const state = call.end === undefined ? "p" : settlement === null ? "v" : "s";
+    return runScript(
+      connection.redis,
+      "announce",
+      [keys.reservation(call.reservationId), keys.generation, keys.deadlines, keys.usage],
+      [
+        call.reservationId,
+        runId,
+        state,
+        String(clock.nowMs() + leaseMs),
+        call.lines,
+        call.headJson,
+        settlement?.eventJson ?? "",
+        call.headPatchJson,
+        call.rungBasisPoints,
+        call.isOverflow ? 1 : 0,
+      ],
+    );
   }
 
   private renew(organisationId: string, batch: readonly OpenCall[]): Promise<ScriptReply> {
@@ -182,8 +207,12 @@ export class GatewayCalls {
       await this.renew(organisationId, running.slice(from, from + RENEW_BATCH));
     }
     const [epoch, generation, booked] = [textAt(reply, 0), textAt(reply, 1), textAt(reply, 2)];
+    // Before anything is forgotten: stream ids of another server say nothing about this one's watermark.
+    const isFenced = generation !== runId;
+    if (calls.server !== runId || (isFenced && calls.announcedTo !== runId)) {
+      await this.announce(organisationId, calls, runId);
+    }
     forgetBooked(calls, booked, this.options.clock.nowMs());
-    if (generation !== runId && calls.announcedTo !== runId) await this.announce(organisationId, calls, runId);
     this.options.onEpoch(organisationId, epoch);
     for (const call of [...calls.open.values()]) if (call.end) await this.deliver(organisationId, call);
   }
@@ -233,5 +262,12 @@ export class GatewayCalls {
       }
     }
     return counts;
+  }
+}
+
+/** Some at a time, so that a long list is neither one round trip an item nor one burst. */
+async function inBatches<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
+  for (let from = 0; from < items.length; from += ANNOUNCE_BATCH) {
+    await Promise.all(items.slice(from, from + ANNOUNCE_BATCH).map(work));
   }
 }

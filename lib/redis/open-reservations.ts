@@ -9,6 +9,10 @@ export interface OpenCall {
   /** As the reserve script packs them, for an announcement. */
   readonly lines: string;
   readonly headJson: string;
+  /** What the plan that was taken changes in the head (JSON or ""), its rung, and whether it used the overflow. */
+  readonly headPatchJson: string;
+  readonly rungBasisPoints: number;
+  readonly isOverflow: boolean;
   usageJson: string;
   /** Undefined while the call runs. */
   end: { readonly settlement: Settlement | null } | undefined;
@@ -30,12 +34,14 @@ const MAX_REMEMBERED = 200_000;
 export interface OrganisationCalls {
   readonly open: Map<string, OpenCall>;
   readonly unbooked: Map<string, BookedLater>;
+  /** Run id of the server on which all of the above was written, or to which it was announced. */
+  server: string | undefined;
   announcedTo: string | undefined;
   activeUntilMs: number;
 }
 
-export function createOrganisationCalls(): OrganisationCalls {
-  return { open: new Map(), unbooked: new Map(), announcedTo: undefined, activeUntilMs: 0 };
+export function createOrganisationCalls(server: string | undefined): OrganisationCalls {
+  return { open: new Map(), unbooked: new Map(), server, announcedTo: undefined, activeUntilMs: 0 };
 }
 
 export function rememberEnd(calls: OrganisationCalls, ended: BookedLater): void {

@@ -9,8 +9,8 @@ export interface RedisScript {
 export const redisScripts = {
   announce: {
     keys: 4,
-    sha: "6cf0b5f3455fd136d42e707801ee6c92d10576d4",
-    text: "if redis.call(\"GET\", KEYS[2]) == ARGV[2] then return { 3 } end\nlocal state = redis.call(\"HGET\", KEYS[1], \"st\")\nif state and state ~= \"p\" then return { 1 } end\nif ARGV[3] == \"p\" then\nif state == \"p\" then return { 1 } end\nredis.call(\"HSET\", KEYS[1], \"st\", \"p\", \"l\", ARGV[5], \"m\", ARGV[6], \"mp\", \"\", \"pl\", 0, \"rg\", 0, \"ov\", 0, \"c\", \"\", \"q\", \"\")\nredis.call(\"ZADD\", KEYS[3], ARGV[4], ARGV[1])\nreturn { 0 }\nend\nredis.call(\"DEL\", KEYS[1])\nredis.call(\"HSET\", KEYS[1], \"st\", ARGV[3])\nredis.call(\"PEXPIRE\", KEYS[1], 600000)\nredis.call(\"ZREM\", KEYS[3], ARGV[1])\nif ARGV[3] == \"s\" then return { 0, redis.call(\"XADD\", KEYS[4], \"*\", \"k\", \"settled\", \"e\", ARGV[7]) } end\nreturn { 0 }\n",
+    sha: "6c9cdd0776ba32de9314b602b2e5a2577d764eab",
+    text: "if redis.call(\"GET\", KEYS[2]) == ARGV[2] then return { 3 } end\nlocal state = redis.call(\"HGET\", KEYS[1], \"st\")\nlocal isLate = state == \"e\" and ARGV[3] == \"s\"\nif state and state ~= \"p\" and not isLate then return { 1 } end\nif ARGV[3] == \"p\" then\nif state == \"p\" then return { 1 } end\nredis.call(\"HSET\", KEYS[1], \"st\", \"p\", \"l\", ARGV[5], \"m\", ARGV[6], \"mp\", ARGV[8], \"pl\", 0, \"rg\", ARGV[9], \"ov\", ARGV[10],\n\"c\", \"\", \"q\", \"\")\nredis.call(\"ZADD\", KEYS[3], ARGV[4], ARGV[1])\nreturn { 0 }\nend\nredis.call(\"DEL\", KEYS[1])\nredis.call(\"HSET\", KEYS[1], \"st\", isLate and \"l\" or ARGV[3])\nredis.call(\"PEXPIRE\", KEYS[1], 600000)\nredis.call(\"ZREM\", KEYS[3], ARGV[1])\nif ARGV[3] == \"s\" then\nreturn { 0, redis.call(\"XADD\", KEYS[4], \"*\", \"k\", isLate and \"late\" or \"announced\", \"e\", ARGV[7]) }\nend\nreturn { 0 }\n",
   },
   apply: {
     keys: null,

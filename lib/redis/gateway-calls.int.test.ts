@@ -1,0 +1,137 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { systemClock } from "@/lib/domain/clock";
+import { newId } from "@/lib/domain/ids";
+import type { UsageEvent } from "@/lib/domain/usage-event";
+import type { RunningRedis } from "@/lib/services/redis";
+import { startRedis } from "@/lib/services/redis";
+import { reserveFor, reserveInputFor, settleFor } from "@/lib/testing/reservations";
+import { connectedStore, uniqueOrganisationId, usageEventOf } from "@/lib/testing/usage-events";
+import { createBudgetLedger } from "./budget-ledger";
+import type { HotConnection } from "./client";
+import { keysOf } from "./keys";
+import { readReservations } from "./sweeper";
+import { peekUsage } from "./usage-stream";
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+interface Bench {
+  readonly store: HotConnection;
+  readonly organisation: { readonly organisationId: string; readonly budgetId: string };
+  readonly keys: ReturnType<typeof keysOf>;
+  readonly event: (amount?: bigint) => UsageEvent;
+  /** Remembers what Redis holds now. */
+  readonly mark: () => void;
+  /** Restarts Redis as it was at the mark: another run id, so everybody is fenced. */
+  readonly rollBack: () => Promise<void>;
+}
+
+async function bench(): Promise<Bench> {
+  const folder = mkdtempSync(join(tmpdir(), "spillway-calls-"));
+  const copy = mkdtempSync(join(tmpdir(), "spillway-calls-copy-"));
+  let server: RunningRedis = await startRedis({ dataDir: folder, appendonly: true });
+  const store = await connectedStore(server.url);
+  closing.push(async () => {
+    await store.close();
+    await server.stop();
+    for (const path of [folder, copy]) rmSync(path, { recursive: true, force: true });
+  });
+  const organisation = { organisationId: uniqueOrganisationId(), budgetId: newId("bud", Date.now()) };
+  const keys = keysOf(organisation.organisationId);
+  await store.redis.set(keys.generation, store.runId() ?? "");
+  await store.redis.set(keys.epoch, "1");
+  await store.redis.hset(keys.limit(organisation.budgetId), "l", "1000000", "o", "0", "f", "0");
+  return {
+    store,
+    organisation,
+    keys,
+    event: (amount = 1_000n) => usageEventOf({ ...organisation, amount }),
+    mark: () => cpSync(join(folder, "appendonlydir"), copy, { recursive: true }),
+    rollBack: async () => {
+      const before = store.runId();
+      await server.stop();
+      rmSync(join(folder, "appendonlydir"), { recursive: true });
+      cpSync(copy, join(folder, "appendonlydir"), { recursive: true });
+      server = await startRedis({ dataDir: folder, appendonly: true, port: server.port });
+      await expect.poll(() => [undefined, before].includes(store.runId()), { timeout: 10_000 }).toBe(false);
+    },
+  };
+}
+
+function gatewayOn(store: HotConnection, gatewayId = "gw_1") {
+  return createBudgetLedger({ connection: store, gatewayId, clock: systemClock, beats: false });
+}
+
+describe("a gateway whose Redis lost its latest writes", () => {
+  it("announces a settlement although the watermark has passed its old stream id already", async () => {
+    const { store, keys, event, mark, rollBack, organisation } = await bench();
+    const gateway = gatewayOn(store);
+    const call = event();
+    await reserveFor(gateway, store.redis, call);
+    mark();
+    await settleFor(gateway, call);
+    await rollBack();
+    // Another gateway was quicker: what it announced is booked, and the watermark stands at its younger id.
+    await store.redis.set(keys.booked, `${String(Date.now() + 1)}-0`);
+    await gateway.heartbeat();
+    const entries = await peekUsage(store.redis, organisation.organisationId, 10);
+    expect(entries.map(({ kind, eventJson }) => [kind, eventJson])).toEqual([["announced", JSON.stringify(call)]]);
+  });
+
+  it("delivers its ends once more where the fence fell without it", async () => {
+    const { store, keys, event, mark, rollBack, organisation } = await bench();
+    const gateway = gatewayOn(store);
+    const [settled, voided] = [event(), event()];
+    for (const call of [settled, voided]) await reserveFor(gateway, store.redis, call);
+    mark();
+    await settleFor(gateway, settled);
+    await gateway.void({ organisationId: organisation.organisationId, reservationId: `${voided.requestId}:0` });
+    await rollBack();
+    // It was registered no longer, so recovery did not wait: both reservations were kept as running calls.
+    await store.redis.set(keys.generation, store.runId() ?? "");
+    await gateway.heartbeat();
+    const [line] = settled.lines;
+    expect(await store.redis.hmget(keys.counter(line?.b ?? "", line?.p ?? ""), "s", "h")).toEqual(["1000", "0"]);
+    expect(await store.redis.zcard(keys.deadlines)).toBe(0);
+    expect((await peekUsage(store.redis, organisation.organisationId, 10)).map((one) => one.kind)).toEqual(["settled"]);
+  });
+
+  it("announces a late settlement as late where the reservation had expired before", async () => {
+    const { store, keys, event, mark, rollBack, organisation } = await bench();
+    const gateway = gatewayOn(store);
+    const call = event();
+    const reservation = keys.reservation(`${call.requestId}:0`);
+    await reserveFor(gateway, store.redis, call);
+    await store.redis
+      .multi()
+      .del(reservation)
+      .hset(reservation, "st", "e")
+      .zrem(keys.deadlines, `${call.requestId}:0`)
+      .exec();
+    mark();
+    await settleFor(gateway, call);
+    await rollBack();
+    await gateway.heartbeat();
+    expect((await peekUsage(store.redis, organisation.organisationId, 10)).map((one) => one.kind)).toEqual(["late"]);
+    expect(await store.redis.hget(reservation, "st")).toBe("l");
+  });
+
+  it("announces a running call with the model, rung and overflow of the plan that was taken", async () => {
+    const { store, event, mark, rollBack, organisation } = await bench();
+    const gateway = gatewayOn(store);
+    const call = event();
+    const patch = JSON.stringify({ modelServed: "sandbox-small" });
+    mark();
+    const input = await reserveInputFor(store.redis, call);
+    expect((await gateway.reserve({ ...input, headPatches: [patch] })).code).toBe("reserved");
+    await rollBack();
+    await gateway.heartbeat();
+    const [stored] = await readReservations(store, organisation.organisationId, [`${call.requestId}:0`]);
+    expect(stored).toMatchObject({ headPatchJson: patch, rungBasisPoints: 0, isOverflow: false });
+  });
+});
