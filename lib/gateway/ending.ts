@@ -22,9 +22,19 @@ export function createEnding(held: Held, deps: { ledger: BudgetLedger; clock: { 
   const over = new Promise<void>((resolve) => {
     signal = resolve;
   });
+  const conclusion = (measured: Measured | null, cost: Cost | null): Promise<void> =>
+    conclude(held, measured, cost, deps.clock.nowMs(), deps.ledger);
+  const unknown = (statusCode: number | null): Measured => ({
+    usage: unknownUsage(held),
+    isEstimated: true,
+    outcome: "unknown",
+    statusCode,
+    firstByteMs: null,
+  });
   const end = (measured: Measured | null, cost: Cost | null): Promise<void> => {
     if (!ended) {
-      ended = conclude(held, measured, cost, deps.clock.nowMs(), deps.ledger);
+      // Usage that cannot be priced (a provider's nonsense) must not leave the money held for ever.
+      ended = conclusion(measured, cost).catch(() => conclusion(unknown(measured?.statusCode ?? null), null));
       signal(ended);
     }
     return ended;
@@ -34,7 +44,6 @@ export function createEnding(held: Held, deps: { ledger: BudgetLedger; clock: { 
     isOver: () => ended !== undefined,
     settle: (measured, cost) => end(measured, cost ?? null),
     void: () => end(null, null),
-    unknown: (statusCode) =>
-      end({ usage: unknownUsage(held), isEstimated: true, outcome: "unknown", statusCode, firstByteMs: null }, null),
+    unknown: (statusCode) => end(unknown(statusCode), null),
   };
 }

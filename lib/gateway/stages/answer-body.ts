@@ -4,14 +4,15 @@ import type { Held } from "../exchange";
 import type { UpstreamResponse } from "../ports";
 import { NO_USAGE } from "../wire/openai-usage";
 import { costHeader, servedHeaders } from "../wire/response-headers";
-import { readBody } from "./meter";
+import { isEncoded, readBody } from "./meter";
 import type { Measured } from "./settle";
 import { priceUsage } from "./settle";
 
-function measure(held: Held, bytes: Uint8Array, status: number, firstByteMs: number): Measured {
+function measure(held: Held, bytes: Uint8Array, upstream: UpstreamResponse, firstByteMs: number): Measured {
+  const { status, headers } = upstream;
   const reading = readBody(bytes);
   if (reading.usage)
-    return { usage: reading.usage, isEstimated: false, outcome: "ok", statusCode: status, firstByteMs };
+    return { usage: reading.usage, isEstimated: isEncoded(headers), outcome: "ok", statusCode: status, firstByteMs };
   const usage = {
     ...NO_USAGE,
     inputTokens: held.request.inputGuess(),
@@ -29,7 +30,7 @@ export async function answerBody(
 ): Promise<Response> {
   const firstByteMs = nowMs() - held.caller.startedMs;
   const bytes = await upstream.bytes();
-  const measured = measure(held, bytes, upstream.status, firstByteMs);
+  const measured = measure(held, bytes, upstream, firstByteMs);
   const cost = priceUsage(held, measured.usage);
   // Not awaited: the caller need not wait for the books. The host keeps the process alive until they stand.
   void ending.settle(measured, cost);

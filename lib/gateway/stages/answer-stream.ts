@@ -9,7 +9,7 @@ import type { BudgetLedger, UpstreamResponse } from "../ports";
 import { SseSplitter } from "../wire/sse";
 import type { RawEvent } from "../wire/sse";
 import { servedHeaders } from "../wire/response-headers";
-import { StreamMeter } from "./meter";
+import { isEncoded, StreamMeter } from "./meter";
 import { openOf } from "./settle";
 
 const PROGRESS_EVERY_MS = 500;
@@ -25,6 +25,7 @@ class StreamAnswer {
   private readonly iterator: AsyncIterator<Uint8Array>;
   private readonly firstByteMs: number;
   private reportedMs: number;
+  private isClientGone = false;
 
   constructor(
     private readonly held: Held,
@@ -78,6 +79,7 @@ class StreamAnswer {
     const { usage, isEstimated } = this.meter.reading();
     const isWhole = this.meter.isDone || !isEstimated;
     if (this.meter.hasError && !this.meter.hasOutput && isEstimated) void this.ending.void();
+    else if (this.isClientGone) this.settle(usage, isEstimated, "aborted");
     else this.settle(usage, isEstimated, isWhole && !this.meter.hasError ? "ok" : "upstream_error");
     return undefined;
   }
@@ -87,13 +89,22 @@ class StreamAnswer {
     isEstimated: boolean,
     outcome: "ok" | "aborted" | "upstream_error",
   ): void {
-    const { status } = this.upstream;
-    void this.ending.settle({ usage, isEstimated, outcome, statusCode: status, firstByteMs: this.firstByteMs });
+    const { status, headers } = this.upstream;
+    const isGuess = isEstimated || isEncoded(headers);
+    void this.ending.settle({
+      usage,
+      isEstimated: isGuess,
+      outcome,
+      statusCode: status,
+      firstByteMs: this.firstByteMs,
+    });
   }
 
   async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     try {
       const shown = this.ending.isOver() ? undefined : await this.next();
+      // Hung up meanwhile: what came is counted, and whoever drains the rest must not be disturbed.
+      if (this.isClientGone) return;
       if (shown) for (const bytes of shown) controller.enqueue(bytes);
       if (!shown || this.ending.isOver()) controller.close();
     } catch {
@@ -107,6 +118,7 @@ class StreamAnswer {
     const { usage, isEstimated } = this.meter.reading();
     this.settle(usage, isEstimated, "upstream_error");
     this.upstream.destroy();
+    if (this.isClientGone) return;
     const error = {
       message: "The model provider broke off the stream.",
       type: "server_error",
@@ -119,6 +131,7 @@ class StreamAnswer {
 
   /** The client is gone. */
   async hangUp(): Promise<void> {
+    this.isClientGone = true;
     if (this.ending.isOver()) return;
     if (this.held.caller.chain.policy.clientGone === "drain") {
       await this.drain();

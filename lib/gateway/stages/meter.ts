@@ -1,11 +1,21 @@
 /** What a call used: from the body, from the tail of a stream, or counted from what passed where the upstream does not say. */
 import type { TokenUsage } from "@/lib/domain/usage-event";
+import type { UpstreamResponse } from "../ports";
 import { utf8Length } from "../wire/openai-request";
 import { NO_USAGE, readOpenAiUsage } from "../wire/openai-usage";
 import type { RawEvent } from "../wire/sse";
 
 /** About four bytes a token is what byte-pair encodings reach on prose; a stream's chunk is at least one token. */
 const BYTES_PER_TOKEN = 4;
+
+/**
+ * Whether an answer announces an encoding. The gateway never asks for one, so such an answer contradicts itself: its usage
+ * is taken as an estimate, and the bill says whether the provider counts it as served.
+ */
+export function isEncoded(headers: UpstreamResponse["headers"]): boolean {
+  const encoding = headers["content-encoding"];
+  return encoding !== undefined && encoding !== "identity";
+}
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
