@@ -35,7 +35,9 @@ export class Traffic {
   private readonly lanes: Promise<void>[];
 
   constructor(private readonly options: TrafficOptions) {
-    this.lanes = Array.from({ length: options.lanes }, (_, lane) => this.lane(seededRandom(options.seed * 1000 + lane)));
+    this.lanes = Array.from({ length: options.lanes }, (_, lane) =>
+      this.lane(seededRandom(options.seed * 1000 + lane)),
+    );
   }
 
   /** Starts no further call; resolves when every one under way has ended. */
