@@ -1,5 +1,5 @@
 "use client";
-import { Ellipsis, History, PenLine, Plus, Snowflake, Sun } from "lucide-react";
+import { CirclePlus, Ellipsis, Gauge, History, PenLine, Snowflake, Sun } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { ReactElement } from "react";
 import { toast } from "sonner";
@@ -57,12 +57,17 @@ export function BudgetActions({ node, budget, onOpen }: ActionsProps): ReactElem
         <MenuContent>
           {node.canGrant ? (
             <MenuItem onSelect={() => onOpen({ kind: "topUp", node, budget })}>
-              <Plus aria-hidden /> {t("topUp")}
+              <CirclePlus aria-hidden /> {t("topUp")}
             </MenuItem>
           ) : null}
           <MenuItem onSelect={() => onOpen({ kind: "history", node, budget })}>
             <History aria-hidden /> {t("history")}
           </MenuItem>
+          {node.canWrite ? (
+            <MenuItem onSelect={() => onOpen({ kind: "create", node })}>
+              <Gauge aria-hidden /> {t("addAnother")}
+            </MenuItem>
+          ) : null}
           {node.canFreeze ? (
             <>
               <MenuSeparator />

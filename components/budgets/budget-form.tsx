@@ -64,7 +64,9 @@ function Preview({
                 : t("previewStands", { percent, rung: words.rungName(meaning.rung.name) })}
           </p>
           {meaning.rung === undefined ? null : (
-            <p className="text-[0.8125rem] text-soft">{words.rungEffect(meaning.rung)}</p>
+            <p className="text-[0.8125rem] text-soft">
+              {t("previewEffect", { effect: words.rungEffect(meaning.rung) })}
+            </p>
           )}
           <p className="text-[0.8125rem] text-soft">{t("previewLeft", { left: amount(meaning.left), at })}</p>
         </Notice>
@@ -239,7 +241,6 @@ function AmountFields({ tree, budget, draft, errors, onChange }: FormProps): Rea
       {budget === null || budget.periodKind !== draft.periodKind ? null : (
         <p className="-mt-2 text-xs text-soft">
           {t("hint.month", {
-            period: t(`periods.${budget.periodKind}`),
             zone: zoneText(tree.readAtMs, timeZone),
             at: resetText(budget.period.endMs, locale, timeZone),
           })}
@@ -253,7 +254,6 @@ export function BudgetForm(props: FormProps): ReactElement {
   const { tree, budget, draft, errors, onChange } = props;
   const t = useTranslations("budgets");
   const fieldText = useFieldText();
-  const words = useBudgetWords();
   const unit = useUnit(tree, draft);
   return (
     <div className="grid gap-5">
@@ -268,7 +268,7 @@ export function BudgetForm(props: FormProps): ReactElement {
             type="radio"
             name="enforcement"
             label={t(`enforcementShort.${one}`)}
-            hint={words.enforcement(one, false)}
+            hint={t(`enforcementHint.${one}`)}
             checked={draft.enforcement === one}
             onChange={() => onChange({ enforcement: one })}
           />

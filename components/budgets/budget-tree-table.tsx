@@ -172,7 +172,7 @@ function BudgetCells({ tree, node, budget, onOpen }: BudgetCellsProps): ReactEle
       <Cell label={t("col.left")} className={cn(number, left < 0n && "text-danger")}>
         <MeterAmount amount={left.toString()} meter={budget.meter} />
       </Cell>
-      <td className="w-[26%] min-w-52 px-3 py-2.5 align-top max-lg:block max-lg:w-full max-lg:px-4">
+      <td className="w-[36%] min-w-64 px-3 py-2.5 align-top max-lg:block max-lg:w-full max-lg:px-4">
         <div className="flex items-center gap-2.5">
           <BudgetBar
             budget={budget}
@@ -217,7 +217,7 @@ function NodeRows({ tree, row, onToggle, onOpen }: Omit<TableProps, "rows"> & { 
     </Button>
   ) : null;
   const span = Math.max(node.budgets.length, 1);
-  const rowClass = "border-t max-lg:relative max-lg:block max-lg:py-2";
+  const rowClass = "max-lg:relative max-lg:block max-lg:border-t max-lg:py-2 lg:[&>*]:border-t hover:bg-sunken/40";
   return (
     <tbody data-node={node.name}>
       {node.budgets.length === 0 ? (
@@ -237,7 +237,7 @@ function NodeRows({ tree, row, onToggle, onOpen }: Omit<TableProps, "rows"> & { 
         </tr>
       ) : (
         node.budgets.map((budget, index) => (
-          <tr key={budget.id} className={cn(rowClass, index > 0 && "border-dashed")}>
+          <tr key={budget.id} className={rowClass}>
             {index === 0 ? (
               <th
                 scope="row"
@@ -245,7 +245,6 @@ function NodeRows({ tree, row, onToggle, onOpen }: Omit<TableProps, "rows"> & { 
                 className="max-w-64 px-3 py-2.5 text-left align-top font-normal max-lg:block max-lg:max-w-none max-lg:px-4 max-lg:pr-24"
               >
                 <NodeName row={row} onToggle={onToggle} />
-                {add === null ? null : <div className="mt-0.5 ml-4 max-lg:hidden">{add}</div>}
               </th>
             ) : null}
             <BudgetCells tree={tree} node={node} budget={budget} onOpen={onOpen} />

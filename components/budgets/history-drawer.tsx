@@ -25,12 +25,9 @@ function useValueText(tree: BudgetTree, budget: BudgetView): (field: string, val
   const locale = useLocale();
   return (field, value) => {
     if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return t("nothing");
-    if (AMOUNTS.includes(field) && /^-?\d+$/u.test(String(value))) {
-      return amountOfMeter(String(value), budget.meter, locale);
-    }
     if (Array.isArray(value)) return value.map(String).join(", ");
-    if (typeof value === "object") return JSON.stringify(value);
-    const text = String(value);
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    if (AMOUNTS.includes(field) && /^-?\d+$/u.test(text)) return amountOfMeter(text, budget.meter, locale);
     if (/^\d{4}-\d\d-\d\dT/u.test(text)) return dateTimeText(Date.parse(text), locale, tree.organisation.timeZone);
     if (t.has(`periods.${text as "day"}`)) return t(`periods.${text as "day"}`);
     if (t.has(`enforcementShort.${text as "warn"}`)) return t(`enforcementShort.${text as "warn"}`);

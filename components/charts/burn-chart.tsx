@@ -15,6 +15,7 @@ import {
 } from "recharts";
 import { compactText, moneyText } from "@/components/format/money";
 import { dayOfMonthText } from "@/components/format/time";
+import { niceTop } from "./nice-top";
 import type { SpendPoint, SpendSeries } from "./spend-series";
 
 interface BurnChartProps {
@@ -58,7 +59,6 @@ function Tip({ active, payload, timeZone }: TipProps & { readonly timeZone: stri
 
 export function BurnChart({ series, timeZone, label }: BurnChartProps): ReactElement | null {
   const locale = useLocale();
-  const t = useTranslations("charts");
   const inBrowser = useInBrowser();
   if (!inBrowser) return null;
   const limit = series.limitNanos === null ? undefined : Number(series.limitNanos) / 1e9;
@@ -93,21 +93,14 @@ export function BurnChart({ series, timeZone, label }: BurnChartProps): ReactEle
         />
         <YAxis
           width={52}
-          domain={[0, Math.max(spent, limit ?? 0) * 1.06 || 1]}
+          domain={[0, niceTop(Math.max(spent, limit ?? 0))]}
           tickFormatter={(value: number) => compactText(value, locale)}
           tick={tick}
           tickLine={false}
           axisLine={false}
         />
         <Tooltip content={<Tip timeZone={timeZone} />} cursor={{ stroke: "var(--line-strong)" }} />
-        {limit === undefined ? null : (
-          <ReferenceLine
-            y={limit}
-            stroke="var(--rung-exhausted)"
-            strokeWidth={1.5}
-            label={{ value: t("limit"), position: "insideTopLeft", fill: "var(--danger)", fontSize: 11, dy: -15 }}
-          />
-        )}
+        {limit === undefined ? null : <ReferenceLine y={limit} stroke="var(--rung-exhausted)" strokeWidth={1.5} />}
         <Line dataKey="pace" stroke="var(--line-strong)" strokeDasharray="5 4" dot={false} isAnimationActive={false} />
         <Area
           dataKey="spent"

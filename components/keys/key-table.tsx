@@ -36,7 +36,7 @@ function Hints({ apiKey, timeZone }: { readonly apiKey: ApiKeyView; readonly tim
   return (
     <>
       {apiKey.secrets.map((secret) => (
-        <p key={`${secret.prefix}${secret.lastFour}`} className="font-mono text-xs break-all text-soft">
+        <p key={`${secret.prefix}${secret.lastFour}`} className="font-mono text-xs text-soft lg:whitespace-nowrap">
           {`${secret.prefix}…${secret.lastFour}`}
           {secret.validUntilMs === null ? null : (
             <span className="ml-1.5 font-sans text-warn-ink">

@@ -23,7 +23,10 @@ export function useExplanation(): Explain {
     const rung = explanation?.rungName == null ? percentText(at, locale) : words.rungName(explanation.rungName);
     const name = explanation?.consumerName ?? explanation?.budgetName;
     if (name == null) return at > 0 ? t("becauseRung", { rung, at: percentText(at, locale) }) : undefined;
-    if (explanation?.ratioBasisPoints == null) return t("becauseBudget", { name, rung, at: percentText(at, locale) });
+    if (explanation?.ratioBasisPoints == null && explanation?.rungName == null) {
+      return at > 0 ? t("becausePassed", { name, at: percentText(at, locale) }) : t("becausePlain", { name });
+    }
+    if (explanation.ratioBasisPoints == null) return t("becauseBudget", { name, rung, at: percentText(at, locale) });
     return t("becauseRatio", {
       name,
       ratio: percentText(explanation.ratioBasisPoints, locale),

@@ -4,6 +4,7 @@ import { createApiKey, revokeApiKey, rotateApiKey } from "@/lib/control/api-keys
 import { createBudget, freezeBudget, unfreezeBudget, updateBudget } from "@/lib/control/budgets";
 import type { BudgetResult } from "@/lib/control/budgets";
 import { grantBudget } from "@/lib/control/grants";
+import { removeSampleData } from "@/lib/control/sample-data";
 import { undoChange } from "@/lib/control/undo";
 import type {
   CreateBudgetInput,
@@ -13,6 +14,7 @@ import type {
 } from "@/lib/contracts/budgets";
 import type { UndoInput, WriteResult } from "@/lib/contracts/common";
 import type { ApiKeySecretResult, CreateApiKeyInput, RevokeApiKeyInput, RotateApiKeyInput } from "@/lib/contracts/keys";
+import { getControl } from "@/lib/wiring/control";
 import { controlFor } from "./control";
 import type { WriteCall } from "./route";
 
@@ -77,4 +79,12 @@ export async function writeRevocation(call: WriteCall<WithId, RevokeApiKeyInput>
   const ref = { organisationId: organisation.id, apiKeyId: call.params.id };
   const { apiKey, auditId } = await revokeApiKey(controlFor("key.revoke", call), principal, { ...call.input, ...ref });
   return { id: apiKey.id, auditId, undoable: false };
+}
+
+/** Repeating it finds nothing and says so; an idempotency record would be removed with the organisation. */
+export async function writeSampleRemoval(
+  call: WriteCall<NoParams, Readonly<Record<string, never>>>,
+): Promise<{ organisationIds: string[] }> {
+  const { organisationIds } = await removeSampleData(getControl(), call.who.principal);
+  return { organisationIds: [...organisationIds] };
 }

@@ -33,5 +33,8 @@ export const sessionView = z.object({
 });
 export type SessionView = z.infer<typeof sessionView>;
 
+/** Removing the sample company names nothing: there is one. */
+export const removeSampleInput = z.strictObject({});
+
 /** Answer of removing the sample company. */
-export const sampleRemoved = z.object({ organisationId: z.string() });
+export const sampleRemoved = z.object({ organisationIds: z.array(z.string()) });

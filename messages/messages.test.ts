@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import en from "./en.json";
+import zh from "./zh-CN.json";
+
+type Tree = { readonly [key: string]: string | Tree };
+
+function flatten(tree: Tree, prefix = ""): Map<string, string> {
+  const entries = Object.entries(tree).flatMap(([key, value]) =>
+    typeof value === "string" ? [[prefix + key, value] as const] : [...flatten(value, `${prefix}${key}.`)],
+  );
+  return new Map(entries);
+}
+
+/** Names of the values and rich tags that a text takes. */
+function holesOf(text: string): string[] {
+  return [...text.matchAll(/\{(\w+)|<(\w+)>/gu)].map((match) => match[1] ?? match[2] ?? "").sort();
+}
+
+function sourceText(): string {
+  return ["app", "components", "lib/console"]
+    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)))
+    .filter((file) => /\.tsx?$/u.test(file) && !/\.test\.tsx?$/u.test(file))
+    .map((file) => readFileSync(file, "utf8"))
+    .join("\n");
+}
+
+const english = flatten(en);
+const chinese = flatten(zh);
+
+describe("messages", () => {
+  it("say everything in both languages", () => {
+    expect([...chinese.keys()]).toEqual([...english.keys()]);
+    expect([...english, ...chinese].filter(([, text]) => text.trim() === "")).toEqual([]);
+  });
+
+  it("take the same values in both languages", () => {
+    const differing = [...english].filter(
+      ([key, text]) => holesOf(text).join() !== holesOf(chinese.get(key) ?? "").join(),
+    );
+    expect(differing).toEqual([]);
+  });
+
+  it("are all used: a key stands in the source whole, or below a prefix that the source completes", () => {
+    const source = sourceText();
+    const isUsed = (key: string): boolean => {
+      const [, ...inside] = key.split(".");
+      if (source.includes(`"${inside.join(".")}"`)) return true;
+      return inside.some((_, depth) => depth > 0 && source.includes(`\`${inside.slice(0, depth).join(".")}.\${`));
+    };
+    // Pages and decisions are looked up by the name of the page or decision itself.
+    const byName = (key: string): boolean => /^(nav|fieldErrors|decisions)\./u.test(key);
+    expect([...english.keys()].filter((key) => !byName(key) && !isUsed(key))).toEqual([]);
+  });
+});
