@@ -2,7 +2,7 @@
  * Alerts fire on what is settled alone, once per budget, period and threshold. The settlement loop notes which budgets a
  * batch touched; a round a second compares those with their limits, so a burst of batches costs one look.
  */
-import { insertAlerts, listLadderRungs, listRecentRollups, listStandings } from "@/lib/db/alerts";
+import { insertAlerts, listLadderRungs, listRecentRollups, listStandings, markAlertDispatched } from "@/lib/db/alerts";
 import type { NewAlert } from "@/lib/db/alerts";
 import { newId } from "@/lib/domain/ids";
 import { LADDER_TEMPLATES } from "@/lib/domain/ladder-templates";
@@ -80,4 +80,9 @@ export async function raiseThresholdAlerts(
 /** The same for every budget whose ledger sum changed since then: what a process that died had noted and not looked at. */
 export async function raiseRecentAlerts(deps: BookkeepingDeps, organisationId: string, since: Date): Promise<string[]> {
   return raiseThresholdAlerts(deps, organisationId, await listRecentRollups(deps.db.pool, organisationId, since));
+}
+
+/** Notes that an alert was handed to its channels; false where it was before. */
+export async function dispatchAlert(deps: BookkeepingDeps, alertId: string): Promise<boolean> {
+  return markAlertDispatched(deps.db.pool, alertId);
 }

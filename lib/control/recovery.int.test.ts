@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 function gatewayOn(on: BookkeepingDeps, gatewayId: string) {
-  return createBudgetLedger({ connection: on.store, gatewayId, clock: systemClock, timers: false });
+  return createBudgetLedger({ connection: on.store, gatewayId, clock: systemClock, beats: false });
 }
 
 async function bookAll(on: BookkeepingDeps, organisationId: string): Promise<void> {

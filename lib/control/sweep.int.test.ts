@@ -46,7 +46,7 @@ it("a dead process's call expires once, at its hold, and its late settlement put
     connection: deps.store,
     gatewayId: "gw_dead",
     clock: systemClock,
-    timers: false,
+    beats: false,
   });
   const event = usageEventOf({ ...organisation, amount: 1_234n });
   await reserveFor(gateway, redis, event);
@@ -92,7 +92,7 @@ it("a stream expires at the usage its last renewal carried, priced by the row of
     connection: deps.store,
     gatewayId: "gw_cut",
     clock: systemClock,
-    timers: false,
+    beats: false,
   });
   const event = usageEventOf(organisation, { priceId: price.id, isStream: true });
   await reserveFor(gateway, deps.store.redis, event);
@@ -123,7 +123,7 @@ it("nothing expires while the organisation is fenced", async () => {
     connection: deps.store,
     gatewayId: "gw_fenced",
     clock: systemClock,
-    timers: false,
+    beats: false,
   });
   await reserveFor(gateway, deps.store.redis, usageEventOf(organisation));
   await deps.store.redis.set(keysOf(organisationId).generation, "another");

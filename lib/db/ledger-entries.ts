@@ -84,10 +84,12 @@ ${USAGE_ROLLUP_SQL},
 ${BUDGET_ROLLUP_SQL}
 SELECT
   (SELECT count(*)::int FROM inserted) AS inserted,
-  (SELECT COALESCE(array_agg((n - 1)::int ORDER BY n), '{}') FROM incoming i WHERE NOT (
-    "organisationId" = $1 AND k <> 'late' AND turn = 1 AND EXISTS (
-      SELECT 1 FROM inserted s WHERE s.reserved_at = i.reserved_at AND s.request_id = i."requestId" AND s.attempt = i.attempt
-        AND s.kind = i.row_kind AND s.sequence = i.row_sequence)) IS TRUE) AS rest,
+  -- The usual batch is all new: then nobody looks for what was left out.
+  CASE WHEN (SELECT count(*) FROM inserted) = (SELECT count(*) FROM incoming) THEN '{}'::int[] ELSE (
+    SELECT COALESCE(array_agg((n - 1)::int ORDER BY n), '{}') FROM incoming i LEFT JOIN inserted s
+      ON s.reserved_at = i.reserved_at AND s.request_id = i."requestId" AND s.attempt = i.attempt
+      AND s.kind = i.row_kind AND s.sequence = i.row_sequence
+    WHERE s.request_id IS NULL OR "organisationId" IS DISTINCT FROM $1 OR k = 'late' OR turn > 1) END AS rest,
   (SELECT json_agg(json_build_array(budget_id, period_id, amount::text)) FROM budgeted) AS touched`;
 
 interface InsertRow {

@@ -1,0 +1,89 @@
+/** Composition root of the worker process and of the bookkeeping commands. */
+import { verifyRequestTag } from "@/lib/config/request-tag";
+import type { WorkerEnv } from "@/lib/config/env";
+import type { ReconcileDeps } from "@/lib/control/reconciliation";
+import type { RecoveryDeps } from "@/lib/control/recovery";
+import { drainChanges, publishAll } from "@/lib/control/snapshots";
+import type { DrainResult } from "@/lib/control/snapshots";
+import { listOrganisationIds } from "@/lib/db/counter-sources";
+import { closeDb, getDb } from "@/lib/db/client";
+import { systemClock } from "@/lib/domain/clock";
+import { fetchBillPage } from "@/lib/providers/bill";
+import { connectHot, connectPatient } from "@/lib/redis/client";
+import type { WaitingRedis } from "@/lib/redis/waiting-reads";
+import { connectWaiting } from "@/lib/redis/waiting-reads";
+import { createLogger } from "@/lib/telemetry/logger";
+import type { BookkeepingMetrics } from "@/lib/telemetry/metrics";
+import { createBookkeepingMetrics } from "@/lib/telemetry/metrics";
+
+export interface WorkerServices {
+  readonly deps: RecoveryDeps & ReconcileDeps;
+  readonly metrics: BookkeepingMetrics;
+  readonly reader: WaitingRedis;
+  readonly queueUrl: string;
+  readonly listOrganisations: () => Promise<readonly string[]>;
+  readonly drainChanges: () => Promise<DrainResult>;
+  /** Resolves once the server behind the money connection is known; throws after `timeoutMs`. */
+  readonly untilConnected: (timeoutMs: number) => Promise<void>;
+  readonly ping: () => Promise<{ readonly postgres: boolean; readonly redis: boolean }>;
+  readonly close: () => Promise<void>;
+}
+
+type Settings = Pick<
+  WorkerEnv,
+  "DATABASE_URL" | "REDIS_URL" | "REDIS_QUEUE_URL" | "LOG_LEVEL" | "SPILLWAY_MASTER_KEY" | "SPILLWAY_KEY_PEPPER"
+>;
+
+/** Settlement commits and scripts of a large rebuild take longer than a gateway would wait. */
+const COMMAND_TIMEOUT_MS = 15_000;
+
+export function createWorkerServices(env: Settings): WorkerServices {
+  const log = createLogger({ name: "spillway-worker", level: env.LOG_LEVEL });
+  const db = getDb(env.DATABASE_URL);
+  const store = connectHot(env.REDIS_URL, { commandTimeoutMs: COMMAND_TIMEOUT_MS, name: "spillway-worker" });
+  const publisher = connectPatient(env.REDIS_URL, "spillway-publisher");
+  const reader = connectWaiting(env.REDIS_URL, "spillway-settlement");
+  const pepper = Buffer.from(env.SPILLWAY_KEY_PEPPER, "base64");
+  const control = {
+    db,
+    redis: publisher,
+    clock: systemClock,
+    masterKey: Buffer.from(env.SPILLWAY_MASTER_KEY, "base64"),
+    pepper,
+  };
+  return {
+    deps: {
+      db,
+      store,
+      clock: systemClock,
+      log,
+      publish: async (organisationId, how) => {
+        await publishAll(control, organisationId, how);
+      },
+      verifyTag: (tag) => verifyRequestTag(pepper, tag),
+      fetchBillPage,
+    },
+    metrics: createBookkeepingMetrics(),
+    reader,
+    queueUrl: env.REDIS_QUEUE_URL ?? env.REDIS_URL,
+    listOrganisations: () => listOrganisationIds(db.pool),
+    drainChanges: () => drainChanges(control),
+    untilConnected: async (timeoutMs) => {
+      const untilMs = Date.now() + timeoutMs;
+      while (store.runId() === undefined) {
+        if (Date.now() > untilMs) throw new Error("Redis does not answer");
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
+    ping: async () => {
+      const [postgres, redis] = await Promise.allSettled([db.pool.query("SELECT 1"), store.redis.ping()]);
+      return { postgres: postgres.status === "fulfilled", redis: redis.status === "fulfilled" };
+    },
+    close: async () => {
+      reader.disconnect();
+      publisher.disconnect();
+      await store.close();
+      await closeDb(env.DATABASE_URL);
+    },
+  };
+}
