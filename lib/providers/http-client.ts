@@ -108,5 +108,5 @@ export function createHttpClient(options: HttpClientOptions): ProviderClient & {
       throw failureOf(error);
     }
   };
-  return { send, close: () => agent.close() };
+  return { send, close: () => agent.destroy() };
 }

@@ -4,12 +4,14 @@
  */
 import { ensureGeneration } from "@/lib/control/recovery";
 import type { RecoveryDeps } from "@/lib/control/recovery";
+import { applyCorrections, bookEntries } from "@/lib/control/settlement";
 import { publishAll } from "@/lib/control/snapshots";
 import type { ControlDeps } from "@/lib/control/deps";
 import { systemClock } from "@/lib/domain/clock";
 import { connectHot } from "@/lib/redis/client";
 import type { HotConnection } from "@/lib/redis/client";
 import { keysOf } from "@/lib/redis/keys";
+import { ensureBookingGroup, peekUsage, removeBooked } from "@/lib/redis/usage-stream";
 import { createLogger } from "@/lib/telemetry/logger";
 import { buildGateway } from "@/lib/wiring/gateway";
 import type { GatewaySettings, RunningGateway } from "@/lib/wiring/gateway";
@@ -29,7 +31,65 @@ export interface TestBench {
   organisation(options?: TestOrganisationOptions): Promise<TestOrganisation>;
   /** Settled and held of a budget in its only period so far. */
   counter(organisationId: string, budgetId: string): Promise<{ settled: bigint; held: bigint }>;
+  /** Takes the organisation's usage stream into the ledger, as the settlement loop does, and applies corrections. */
+  book(organisationId: string): Promise<void>;
+  /** Ledger entries of the organisation, oldest first. */
+  ledger(organisationId: string): Promise<LedgerLine[]>;
   close(): Promise<void>;
+}
+
+export interface LedgerLine {
+  readonly requestId: string;
+  readonly kind: string;
+  readonly outcome: string;
+  readonly isEstimated: boolean;
+  readonly amount: bigint;
+  readonly usage: { readonly inputTokens: number; readonly outputTokens: number };
+  readonly periods: readonly string[];
+}
+
+async function bookStream(books: RecoveryDeps, organisationId: string): Promise<void> {
+  const { redis } = books.store;
+  await ensureBookingGroup(redis, organisationId);
+  for (;;) {
+    const entries = await peekUsage(redis, organisationId, 500);
+    if (entries.length === 0) break;
+    const result = await bookEntries(books, organisationId, entries);
+    await removeBooked(
+      redis,
+      organisationId,
+      entries.map((entry) => entry.id),
+      result.dead,
+    );
+  }
+  await applyCorrections(books, organisationId);
+}
+
+interface LedgerRow {
+  readonly request_id: string;
+  readonly kind: string;
+  readonly outcome: string;
+  readonly is_estimated: boolean;
+  readonly amount: string;
+  readonly usage: LedgerLine["usage"];
+  readonly lines: { readonly p: string }[];
+}
+
+async function readLedger(books: RecoveryDeps, organisationId: string): Promise<LedgerLine[]> {
+  const { rows } = await books.db.pool.query<LedgerRow>(
+    `SELECT request_id, kind, outcome, is_estimated, amount::text, usage, lines FROM ledger_entries
+     WHERE organisation_id = $1 ORDER BY ledger_sequence`,
+    [organisationId],
+  );
+  return rows.map((row) => ({
+    requestId: row.request_id,
+    kind: row.kind,
+    outcome: row.outcome,
+    isEstimated: row.is_estimated,
+    amount: BigInt(row.amount),
+    usage: row.usage,
+    periods: row.lines.map((line) => line.p),
+  }));
 }
 
 export async function ready(connection: HotConnection): Promise<void> {
@@ -91,6 +151,8 @@ export async function startTestBench(databaseUrl: string, redisUrl: string): Pro
       return made;
     },
     counter: (organisationId, budgetId) => counterOf(store, organisationId, budgetId),
+    book: (organisationId) => bookStream(books, organisationId),
+    ledger: (organisationId) => readLedger(books, organisationId),
     close: async () => {
       await Promise.all(gateways.map((gateway) => gateway.close()));
       await sandbox.close();

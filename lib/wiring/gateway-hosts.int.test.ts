@@ -1,6 +1,6 @@
 /** The one contract on the handler in memory and on the lean host. The Next mount runs it in gateway-next.int.test.ts. */
-import type { GatewayHost } from "@/lib/testing/gateway.contract";
-import { gatewayContract } from "@/lib/testing/gateway.contract";
+import { gatewayContract } from "@/lib/testing/gateway-contract/gateway.contract";
+import type { GatewayHost } from "@/lib/testing/gateway-contract/host";
 import { startTestBench } from "@/lib/testing/running-gateway";
 import { testDatabaseUrl, testRedisUrl } from "@/lib/testing/services";
 import { startLeanHost } from "@/workers/host/lean-host";

@@ -86,6 +86,8 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
       policies.forget(organisationId);
     },
     ...(settings.leaseMs === undefined ? {} : { leaseMs: settings.leaseMs }),
+    // A clock of a test's own must be the scripts' clock too.
+    ...(settings.clock === undefined ? {} : { scriptNowMs: () => String(clock.nowMs()) }),
   });
   const providers = createHttpClient({ openSecret: secretOpener(settings.masterKey) });
   const handle = createGateway({
@@ -124,6 +126,7 @@ export function getGateway(): RunningGateway {
   const logger = createLogger({ name: "gateway", level: env.LOG_LEVEL });
   processWide.spillwayGateway = buildGateway({
     redisUrl: env.REDIS_URL,
+    leaseMs: env.SPILLWAY_LEASE_MS,
     pepper: Buffer.from(env.SPILLWAY_KEY_PEPPER, "base64"),
     masterKey: Buffer.from(env.SPILLWAY_MASTER_KEY, "base64"),
     onFault: (error, requestId) => {

@@ -1,0 +1,33 @@
+/**
+ * What every host of the gateway must do, seen by the official OpenAI client. One suite for the handler in memory, the
+ * lean host and the Next route handler.
+ */
+import { afterAll, beforeAll, describe } from "vitest";
+import type { GatewayHost } from "./host";
+import { refusesBadInput } from "./refuses-bad-input";
+import { refusesOnBudget } from "./refuses-on-budget";
+import { servesCalls } from "./serves-calls";
+import { survivesUpstream } from "./survives-upstream";
+
+export function gatewayContract(name: string, start: () => Promise<GatewayHost>): void {
+  describe(`gateway contract: ${name}`, () => {
+    let running: GatewayHost;
+    beforeAll(async () => {
+      running = await start();
+    }, 300_000);
+    afterAll(() => running.close());
+    const host = () => running;
+    describe("serves calls", () => {
+      servesCalls(host);
+    });
+    describe("refuses on budget", () => {
+      refusesOnBudget(host);
+    });
+    describe("refuses bad input", () => {
+      refusesBadInput(host);
+    });
+    describe("survives the upstream", () => {
+      survivesUpstream(host);
+    });
+  });
+}
