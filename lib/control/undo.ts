@@ -38,7 +38,7 @@ const storedBudget = z.object({
 
 /** Whether a change of this kind can be taken back at all. */
 export function isUndoable(action: string): boolean {
-  return action in UNDOABLE;
+  return Object.hasOwn(UNDOABLE, action);
 }
 
 /**

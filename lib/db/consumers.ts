@@ -43,19 +43,6 @@ export async function findConsumerPath(tx: Tx, organisationId: string, id: strin
   return rows.map((row) => row.id);
 }
 
-/** Ids of the node and everything below it. */
-export async function listConsumerIdsBelow(tx: Tx, organisationId: string, id: string): Promise<string[]> {
-  const rows = await tx.$queryRaw<{ id: string }[]>`
-    WITH RECURSIVE subtree AS (
-      SELECT id, 0 AS depth FROM consumers WHERE id = ${id} AND organisation_id = ${organisationId}
-      UNION ALL
-      SELECT child.id, subtree.depth + 1 FROM consumers child JOIN subtree ON child.parent_id = subtree.id
-      WHERE subtree.depth < 16
-    )
-    SELECT id FROM subtree`;
-  return rows.map((row) => row.id);
-}
-
 export async function insertConsumer(
   tx: Tx,
   row: Omit<Consumer, "frozenAt" | "archivedAt" | "policyId">,

@@ -70,7 +70,3 @@ export async function notePublished(
     UPDATE organisations SET published_epoch = ${epoch}
     WHERE id = ${organisationId} AND published_epoch < ${epoch}`;
 }
-
-export async function deleteOrganisation(tx: Tx, id: string): Promise<void> {
-  await tx.organisation.delete({ where: { id } });
-}

@@ -25,9 +25,3 @@ export async function listSnapshotChanges(tx: Tx, organisationId: string): Promi
   });
   return rows.map((row) => ({ ...row, entity: row.entity as SnapshotEntity }));
 }
-
-/** Organisations that have pending rows. */
-export async function listOrganisationsWithChanges(tx: Tx): Promise<string[]> {
-  const rows = await tx.snapshotChange.groupBy({ by: ["organisationId"] });
-  return rows.map((row) => row.organisationId);
-}

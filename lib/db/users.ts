@@ -42,29 +42,9 @@ export async function insertUser(
   return tx.user.create({ data: { ...row, email: row.email.toLowerCase() }, select });
 }
 
-/** `passwordHash` and `disabledAt` sign the user out everywhere by raising the session version. */
-export async function updateUser(
-  tx: Tx,
-  id: string,
-  changes: Partial<Pick<User, "name" | "locale" | "disabledAt">> & { readonly passwordHash?: string },
-): Promise<User> {
-  const signsOut = changes.passwordHash !== undefined || changes.disabledAt !== undefined;
-  const data = signsOut ? { ...changes, sessionVersion: { increment: 1 } } : changes;
-  return tx.user.update({ where: { id }, data, select });
-}
-
 /** Memberships of one user, in every organisation. */
 export async function listMembershipsOfUser(tx: Tx, userId: string): Promise<Membership[]> {
   return tx.membership.findMany({ where: { userId }, select: membershipSelect });
-}
-
-/** Memberships of the organisation with their users. */
-export async function listMembers(tx: Tx, organisationId: string): Promise<(Membership & { readonly user: User })[]> {
-  return tx.membership.findMany({
-    where: { organisationId },
-    select: { ...membershipSelect, user: { select } },
-    orderBy: { createdAt: "asc" },
-  });
 }
 
 export async function insertMembership(tx: Tx, row: Membership): Promise<Membership> {
