@@ -172,7 +172,7 @@ function BudgetCells({ tree, node, budget, onOpen }: BudgetCellsProps): ReactEle
       <Cell label={t("col.left")} className={cn(number, left < 0n && "text-danger")}>
         <MeterAmount amount={left.toString()} meter={budget.meter} />
       </Cell>
-      <td className="w-[36%] min-w-64 px-3 py-2.5 align-top max-lg:block max-lg:w-full max-lg:px-4">
+      <td className="w-[36%] min-w-64 px-3 py-2.5 align-top max-lg:col-span-2 max-lg:block max-lg:w-full max-lg:px-4">
         <div className="flex items-center gap-2.5">
           <BudgetBar
             budget={budget}
@@ -217,18 +217,22 @@ function NodeRows({ tree, row, onToggle, onOpen }: Omit<TableProps, "rows"> & { 
     </Button>
   ) : null;
   const span = Math.max(node.budgets.length, 1);
-  const rowClass = "max-lg:relative max-lg:block max-lg:border-t max-lg:py-2 lg:[&>*]:border-t hover:bg-sunken/40";
+  const rowClass =
+    "hover:bg-sunken/40 max-lg:relative max-lg:grid max-lg:grid-cols-2 max-lg:border-t max-lg:py-2 lg:[&>*]:border-t";
   return (
     <tbody data-node={node.name}>
       {node.budgets.length === 0 ? (
         <tr className={rowClass}>
           <th
             scope="row"
-            className="max-w-64 px-3 py-2.5 text-left align-top font-normal max-lg:block max-lg:max-w-none max-lg:px-4"
+            className="max-w-64 px-3 py-2.5 text-left align-top font-normal max-lg:col-span-2 max-lg:block max-lg:max-w-none max-lg:px-4"
           >
             <NodeName row={row} onToggle={onToggle} />
           </th>
-          <td colSpan={8} className="px-3 py-2 align-middle text-xs text-soft max-lg:block max-lg:px-4">
+          <td
+            colSpan={8}
+            className="px-3 py-2 align-middle text-xs text-soft max-lg:col-span-2 max-lg:block max-lg:px-4"
+          >
             <div className="flex flex-wrap items-center justify-between gap-2">
               {t("noBudgetHere")}
               {add}
@@ -242,7 +246,7 @@ function NodeRows({ tree, row, onToggle, onOpen }: Omit<TableProps, "rows"> & { 
               <th
                 scope="row"
                 rowSpan={span}
-                className="max-w-64 px-3 py-2.5 text-left align-top font-normal max-lg:block max-lg:max-w-none max-lg:px-4 max-lg:pr-24"
+                className="max-w-64 px-3 py-2.5 text-left align-top font-normal max-lg:col-span-2 max-lg:block max-lg:max-w-none max-lg:px-4 max-lg:pr-24"
               >
                 <NodeName row={row} onToggle={onToggle} />
               </th>

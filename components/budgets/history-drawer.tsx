@@ -9,6 +9,7 @@ import { Dialog, DrawerContent } from "@/components/ui/dialog";
 import { EmptyState } from "@/components/ui/notice";
 import { Skeleton } from "@/components/ui/skeleton";
 import type { BudgetHistoryEntry, BudgetTree, BudgetView } from "@/lib/contracts/budgets";
+import { useBudgetWords } from "./use-budget-words";
 import { useBudgetHistory } from "./use-budgets";
 
 interface HistoryProps {
@@ -23,11 +24,13 @@ const AMOUNTS = ["limitAmount", "overflowAmount", "amount"];
 function useValueText(tree: BudgetTree, budget: BudgetView): (field: string, value: unknown) => string {
   const t = useTranslations("budgets");
   const locale = useLocale();
+  const words = useBudgetWords();
   return (field, value) => {
     if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return t("nothing");
     if (Array.isArray(value)) return value.map(String).join(", ");
     const text = typeof value === "string" ? value : JSON.stringify(value);
     if (AMOUNTS.includes(field) && /^-?\d+$/u.test(text)) return amountOfMeter(text, budget.meter, locale);
+    if (field === "ladder") return words.ladderName(text);
     if (/^\d{4}-\d\d-\d\dT/u.test(text)) return dateTimeText(Date.parse(text), locale, tree.organisation.timeZone);
     if (t.has(`periods.${text as "day"}`)) return t(`periods.${text as "day"}`);
     if (t.has(`enforcementShort.${text as "warn"}`)) return t(`enforcementShort.${text as "warn"}`);

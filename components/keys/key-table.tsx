@@ -95,7 +95,10 @@ function KeyRow({ apiKey, list, nowMs, onOpen }: TableProps & { readonly apiKey:
   const isDead = apiKey.state === "revoked" || apiKey.state === "expired";
   return (
     <tr
-      className={cn("border-t max-lg:relative max-lg:block max-lg:py-3", isDead && "text-soft")}
+      className={cn(
+        "max-lg:relative max-lg:block max-lg:border-t max-lg:py-3 max-lg:first:border-t-0",
+        isDead && "text-soft",
+      )}
       data-key={apiKey.name}
     >
       <th scope="row" className={cn(cell, "max-w-72 text-left font-normal max-lg:max-w-none max-lg:pr-16")}>
@@ -177,7 +180,7 @@ export function KeyTable(props: TableProps): ReactElement {
   const t = useTranslations("keys");
   const head = "sticky top-14 z-10 bg-surface px-3 py-2 font-medium shadow-[inset_0_-1px_0_var(--line)]";
   return (
-    <table className="w-full border-separate border-spacing-0 text-[0.8125rem] max-lg:block [&_tr>*]:border-t [&_thead_tr>*]:border-t-0">
+    <table className="w-full border-separate border-spacing-0 text-[0.8125rem] max-lg:block lg:[&_tbody_tr>*]:border-t">
       <thead className="text-left text-xs text-soft max-lg:hidden">
         <tr>
           <th className={cn(head, "rounded-tl-xl")}>{t("col.name")}</th>

@@ -47,7 +47,7 @@ function SearchField({
     timer.current = setTimeout(() => onChange(next.trim()), TYPING_MS);
   }
   return (
-    <div className="relative min-w-56 flex-1 sm:max-w-xs">
+    <div className="relative col-span-2 min-w-56 flex-1 sm:max-w-xs">
       <Search aria-hidden className="pointer-events-none absolute top-1/2 left-3 size-4 -translate-y-1/2 text-soft" />
       <Input
         type="search"
@@ -69,11 +69,11 @@ export function RequestFilters({ query, list, onChange }: FiltersProps): ReactEl
   const isFiltered = [query.q, query.app, query.model, query.decision, query.outcome].some((one) => one !== "");
   const outcomes = [...(list?.outcomes ?? []), ...REFUSAL_CODES];
   return (
-    <div className="mb-3 flex flex-wrap gap-2" role="search">
+    <div className="mb-3 grid grid-cols-2 gap-2 sm:flex sm:flex-wrap" role="search">
       <SearchField key={clearings} value={query.q} onChange={(q) => onChange({ q })} />
       <Select
         aria-label={t("filter.app")}
-        className="w-auto max-w-48"
+        className="sm:w-auto sm:max-w-48"
         value={query.app}
         onChange={(event) => onChange({ app: event.target.value })}
       >
@@ -86,7 +86,7 @@ export function RequestFilters({ query, list, onChange }: FiltersProps): ReactEl
       </Select>
       <Select
         aria-label={t("filter.model")}
-        className="w-auto max-w-48"
+        className="sm:w-auto sm:max-w-48"
         value={query.model}
         onChange={(event) => onChange({ model: event.target.value })}
       >
@@ -99,7 +99,7 @@ export function RequestFilters({ query, list, onChange }: FiltersProps): ReactEl
       </Select>
       <Select
         aria-label={t("filter.decision")}
-        className="w-auto max-w-48"
+        className="sm:w-auto sm:max-w-48"
         value={query.decision}
         onChange={(event) => onChange({ decision: REQUEST_DECISIONS.find((one) => one === event.target.value) ?? "" })}
       >
@@ -112,7 +112,7 @@ export function RequestFilters({ query, list, onChange }: FiltersProps): ReactEl
       </Select>
       <Select
         aria-label={t("filter.outcome")}
-        className="w-auto max-w-48"
+        className="sm:w-auto sm:max-w-48"
         value={query.outcome}
         onChange={(event) => onChange({ outcome: event.target.value })}
       >

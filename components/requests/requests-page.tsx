@@ -107,7 +107,7 @@ function LogTable({ list, rows }: { readonly list: RequestList; readonly rows: r
   const t = useTranslations("requests");
   const head = "sticky top-14 z-10 bg-surface px-3 py-2 font-medium shadow-[inset_0_-1px_0_var(--line)]";
   return (
-    <table className="w-full border-separate border-spacing-0 text-[0.8125rem] max-lg:block max-lg:[&_tbody_tr]:border-t lg:[&_tbody_tr>*]:border-t">
+    <table className="w-full border-separate border-spacing-0 text-[0.8125rem] max-lg:block max-lg:[&_tbody_tr:not(:first-child)]:border-t lg:[&_tbody_tr>*]:border-t">
       <thead className="text-left text-xs text-soft max-lg:hidden">
         <tr>
           <th className={cn(head, "rounded-tl-xl")}>{t("col.time")}</th>

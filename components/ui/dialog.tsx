@@ -20,7 +20,7 @@ function CloseButton(): ReactElement {
   const t = useTranslations("common");
   return (
     <Radix.Close asChild>
-      <Button variant="ghost" size="icon" className="-mt-1.5 -mr-2" aria-label={t("close")}>
+      <Button variant="ghost" size="icon" className="absolute top-2.5 right-3" aria-label={t("close")}>
         <X aria-hidden />
       </Button>
     </Radix.Close>
@@ -38,7 +38,7 @@ interface ContentProps extends Omit<ComponentProps<typeof Radix.Content>, "title
 function Frame({ title, description, footer, hideClose = false, children }: ContentProps): ReactElement {
   return (
     <>
-      <header className="flex items-start gap-3 border-b px-5 pt-4 pb-3">
+      <header className={cn("flex items-start gap-3 border-b px-5 pt-4 pb-3", hideClose ? "" : "pr-14")}>
         <div className="min-w-0 flex-1">
           <Radix.Title className="text-base font-semibold tracking-tight">{title}</Radix.Title>
           {description === undefined ? null : (
@@ -47,7 +47,6 @@ function Frame({ title, description, footer, hideClose = false, children }: Cont
             </Radix.Description>
           )}
         </div>
-        {hideClose ? null : <CloseButton />}
       </header>
       <div className="min-h-0 flex-1 overflow-y-auto px-5 py-4">{children}</div>
       {footer === undefined ? null : (
@@ -55,6 +54,8 @@ function Frame({ title, description, footer, hideClose = false, children }: Cont
           {footer}
         </footer>
       )}
+      {/* Last in order: focus starts in the content, not on the way out. */}
+      {hideClose ? null : <CloseButton />}
     </>
   );
 }

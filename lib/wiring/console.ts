@@ -32,6 +32,8 @@ export interface ConsoleServices {
   };
   /** Notes a failure of ours. */
   readonly report: (error: unknown, requestId: string) => void;
+  /** Ends the Redis connection; the database closes with the process. */
+  readonly close: () => Promise<void>;
   /** For readiness. */
   readonly ping: () => Promise<{ readonly postgres: boolean; readonly redis: boolean }>;
 }
@@ -73,6 +75,9 @@ export function createConsoleServices(
       succeeded: (attempt) => soon(clearSignInFailures(redis, attempt)).catch(() => undefined),
     },
     report: (error, requestId) => logger.error({ err: error, requestId }, "console request failed"),
+    close: async () => {
+      redis.disconnect();
+    },
     ping: async () => {
       const [postgres, counters] = await Promise.allSettled([soon(db.pool.query("SELECT 1")), soon(redis.ping())]);
       return { postgres: postgres.status === "fulfilled", redis: counters.status === "fulfilled" };
