@@ -9,6 +9,7 @@
  */
 import type { Schedule } from "@/lib/queues/producer";
 import type { WorkerContext } from "./context";
+import { counterCorrections } from "./processors/counter-corrections";
 import { counterRecovery } from "./processors/counter-recovery";
 import { refusalDrain } from "./processors/refusal-drain";
 import { reservationSweep } from "./processors/reservation-sweep";
@@ -34,6 +35,7 @@ const TICKS: readonly Tick[] = [
   { name: "snapshot-compile", everyMs: 1_000, run: snapshotCompile },
   { name: "threshold-alerts", everyMs: 1_000, run: thresholdAlerts },
   { name: "refusal-drain", everyMs: 1_000, run: refusalDrain },
+  { name: "counter-corrections", everyMs: 5_000, run: counterCorrections },
 ];
 
 /** Starts every tick; a tick never overlaps itself. `stop` waits for those in hand. */

@@ -16,7 +16,6 @@ const billLine = z.object({
   amountNanos: z.string().regex(/^\d{1,19}$/u),
   aborted: z.boolean(),
 });
-export type BillLine = z.infer<typeof billLine>;
 
 const billPage = z.object({
   currency: z.string().regex(/^[A-Z]{3}$/u),
