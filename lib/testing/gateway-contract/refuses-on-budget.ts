@@ -43,14 +43,17 @@ export function refusesOnBudget(host: () => GatewayHost): void {
       budgets: { organisation: 1_000_000n },
       budget: { ladder: "monthly-department" },
     });
-    const call = (control: object) =>
+    const call = (control: object, options: OpenAI.RequestOptions = {}) =>
       client.chat.completions
-        .create({
-          model: "sandbox-large",
-          messages: USER,
-          max_tokens: 10,
-          ...asking({ completionTokens: 10, ...control }),
-        })
+        .create(
+          {
+            model: "sandbox-large",
+            messages: USER,
+            max_tokens: 10,
+            ...asking({ completionTokens: 10, ...control }),
+          },
+          options,
+        )
         .withResponse();
     const first = await call({ promptTokens: 320 });
     expect(first.response.headers.get("x-spillway-decision")).toBe("pass");
@@ -67,7 +70,8 @@ export function refusesOnBudget(host: () => GatewayHost): void {
       ...asking({ promptTokens: 500 }),
     });
     await expect.poll(async () => (await settled(host(), made)).settled > 980_000n).toBe(true);
-    await expect(call({})).rejects.toMatchObject({ status: 429, code: "PROTECTED_RUNG" });
+    // A protected rung says when to come back; the client would wait for it.
+    await expect(call({}, { maxRetries: 0 })).rejects.toMatchObject({ status: 429, code: "PROTECTED_RUNG" });
   });
 
   it("freezes a consumer at once", async () => {
