@@ -120,11 +120,13 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     await steps.run(name, () => keeper.start({ ...processOptions(name, entry, setting), ready }));
   };
   const url = localUrl(options.host, options.port);
-  if (environment["SANDBOX_URL"] === undefined) {
-    await start("sandbox", "workers/sandbox-server.ts", () => listens("127.0.0.1", addresses.sandboxPort));
-  }
-  await start("worker", "workers/main.ts", () => listens("127.0.0.1", addresses.workerPort));
-  await start("web", "workers/web-server.ts", () => answersOk(`${url}/api/health`));
+  const own = environment["SANDBOX_URL"] === undefined;
+  // Side by side: each waits more than it works.
+  await Promise.all([
+    own && start("sandbox", "workers/sandbox-server.ts", () => listens("127.0.0.1", addresses.sandboxPort)),
+    start("worker", "workers/main.ts", () => listens("127.0.0.1", addresses.workerPort)),
+    start("web", "workers/web-server.ts", () => answersOk(`${url}/api/health`)),
+  ]);
   return { url, env: setting.env, firstRun, took: steps.total(), lost: keeper.lost };
 }
 

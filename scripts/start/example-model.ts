@@ -6,14 +6,15 @@ const otherKinds = /embed|rerank|image|audio|tts|whisper|moderation/i;
 export function chooseModel(ids: readonly string[]): string | undefined {
   const chat = ids.filter((id) => !otherKinds.test(id));
   // A small model first: the first call of somebody curious should cost next to nothing.
-  return chat.find((id) => /mini|flash|lite|nano|haiku|turbo/i.test(id)) ?? chat[0];
+  return chat.find((id) => /mini|small|flash|lite|nano|haiku|turbo/i.test(id)) ?? chat[0];
 }
 
 /** Asks the gateway itself. Undefined if it has no answer: then the caller names something well known. */
 export async function exampleModel(url: string, apiKey: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${url}/api/v1/models`, {
-      headers: { authorization: `Bearer ${apiKey}` },
+      // A connection that is not kept: see answersOk.
+      headers: { authorization: `Bearer ${apiKey}`, connection: "close" },
       signal: AbortSignal.timeout(10_000),
     });
     if (!response.ok) return undefined;
