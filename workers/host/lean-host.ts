@@ -98,8 +98,12 @@ export async function startLeanHost(options: LeanHostOptions): Promise<LeanHost>
       const closed = new Promise((resolve) => {
         server.close(resolve);
       });
-      server.closeIdleConnections();
+      // A connection that is busy now falls idle when its answer is out; clients keep those open for minutes.
+      const sweeping = setInterval(() => {
+        server.closeIdleConnections();
+      }, 50);
       await within(closed, graceMs);
+      clearInterval(sweeping);
       server.closeAllConnections();
       await within(Promise.allSettled([...pending]), graceMs);
       await options.gateway.close();
