@@ -69,6 +69,11 @@ const gatewaySchema = z.object({
   ...providerAccounts,
   /** Processes of the gateway server, sharing its port. */
   GATEWAY_PROCESSES: z.coerce.number().int().min(1).max(64).default(1),
+  /**
+   * How long a reservation outlives the last sign of life of its process, in ms. Renewed each second; a lease is at least
+   * five renewals long. Shorter returns the money of a killed process sooner, longer bears longer pauses.
+   */
+  SPILLWAY_LEASE_MS: z.coerce.number().int().min(5_000).max(600_000).default(15_000),
 });
 
 const webSchema = z.object({
