@@ -6,7 +6,7 @@
  * script that refuses when anything moved. So a process may die anywhere, several may try at once (a lock only saves
  * work), and a Redis that restarts in the middle is fenced again by its new run id.
  */
-import { LOCKS, withAdvisoryLock } from "@/lib/db/advisory-lock";
+import { LOCKS, withAdvisoryLock, withExclusiveLock } from "@/lib/db/advisory-lock";
 import { readCounterSources } from "@/lib/db/counter-sources";
 import type { CounterSources } from "@/lib/db/counter-sources";
 import { findBooked } from "@/lib/db/ledger-entries";
@@ -110,9 +110,14 @@ export async function recoverOrganisation(
 async function rebuild(deps: RecoveryDeps, organisationId: string, runId: string): Promise<RebuildOutcome> {
   let outcome: RebuildOutcome = "stream_moved";
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const plan = await planRebuild(deps, organisationId, runId);
-    if (plan === null) continue;
-    outcome = (await rebuildCounters(deps.store, organisationId, plan)).outcome;
+    await drainUsage(deps, organisationId, runId);
+    // Whoever is booking entries of the server before ends first; who comes later finds that server gone.
+    const step = await withExclusiveLock(deps.db.pool, LOCKS.booking, organisationId, async () => {
+      const plan = await planRebuild(deps, organisationId, runId);
+      return plan === null ? null : (await rebuildCounters(deps.store, organisationId, plan)).outcome;
+    });
+    if (step === null) continue;
+    outcome = step;
     if (outcome === "epoch_moved") await deps.publish(organisationId, { force: false });
     else if (outcome !== "stream_moved" && outcome !== "reservations_moved") return outcome;
   }
@@ -121,7 +126,6 @@ async function rebuild(deps: RecoveryDeps, organisationId: string, runId: string
 
 /** Reads everything the last step needs, in an order in which whatever moves later is noticed; null: look again. */
 async function planRebuild(deps: RecoveryDeps, organisationId: string, runId: string): Promise<RebuildPlan | null> {
-  await drainUsage(deps, organisationId);
   const streamId = await readDrainedStreamId(deps.store, organisationId);
   if (streamId === undefined) return null;
   // After the stream was seen empty: whatever was in it is in the ledger by now, and newer entries move its last id.
@@ -155,13 +159,13 @@ async function epochOf(deps: RecoveryDeps, organisationId: string, sources: Coun
 }
 
 /** Books everything in the stream, whoever it was delivered to: booking twice changes nothing. */
-async function drainUsage(deps: BookkeepingDeps, organisationId: string): Promise<void> {
+async function drainUsage(deps: BookkeepingDeps, organisationId: string, runId: string): Promise<void> {
   const { redis } = deps.store;
   await ensureBookingGroup(redis, organisationId);
   for (;;) {
     const entries = await peekUsage(redis, organisationId, DRAIN_BATCH);
     if (entries.length === 0) return;
-    const result = await bookEntries(deps, organisationId, entries);
+    const result = await bookEntries(deps, organisationId, entries, runId);
     await removeBooked(
       redis,
       organisationId,

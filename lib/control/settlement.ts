@@ -3,6 +3,7 @@
  * inserted plainly is looked at here. Dying anywhere is safe: nothing leaves the stream before the commit, and a second
  * delivery inserts nothing.
  */
+import { LOCKS, shareAdvisoryLock } from "@/lib/db/advisory-lock";
 import type { SqlClient } from "@/lib/db/pool";
 import { withSqlTransaction } from "@/lib/db/pool";
 import type { LedgerRecord, TouchedBudget } from "@/lib/db/ledger-entries";
@@ -43,32 +44,40 @@ const RETRYABLE = new Set(["40001", "40P01", "23505", "55P03"]);
 
 /**
  * Books a batch of one organisation's stream. Resolves when everything that can be booked is committed; what cannot be is
- * in `dead`. Throws where Postgres cannot be reached: nothing is kept then and the entries stay in the stream.
+ * in `dead`. Throws where Postgres cannot be reached: nothing is kept then and the entries stay in the stream. `readFrom` is
+ * the run id of the server that `deps.store` spoke to before the entries were read; where another one stands there by
+ * now it throws as well: what that one has of them comes again, and gateways tell it the rest.
  */
 export async function bookEntries(
   deps: BookkeepingDeps,
   organisationId: string,
   entries: readonly StreamEntry[],
+  readFrom?: string,
 ): Promise<BookingResult> {
   const dead = entries.filter((entry) => !looksRight(entry)).map((entry) => ({ id: entry.id, reason: "malformed" }));
   const good = dead.length === 0 ? entries : entries.filter(looksRight);
   try {
-    return withDead(await bookBatch(deps, organisationId, good), dead);
+    return withDead(await bookBatch(deps, organisationId, good, readFrom), dead);
   } catch (error) {
     if (!isDataError(error)) throw error;
     deps.log.warn({ err: error, organisationId, entries: good.length }, "a batch has an event the ledger cannot take");
   }
   // One by one: the bad event is found, the others are booked.
   const results: BookingResult[] = [];
-  for (const entry of good) results.push(await bookAlone(deps, organisationId, entry));
+  for (const entry of good) results.push(await bookAlone(deps, organisationId, entry, readFrom));
   return withDead(merge(results), dead);
 }
 
-async function bookAlone(deps: BookkeepingDeps, organisationId: string, entry: StreamEntry): Promise<BookingResult> {
+async function bookAlone(
+  deps: BookkeepingDeps,
+  organisationId: string,
+  entry: StreamEntry,
+  readFrom: string | undefined,
+): Promise<BookingResult> {
   const read = readUsageEvent(entry.eventJson);
   if (!read.ok) return nothing([{ id: entry.id, reason: read.reason }]);
   try {
-    return await bookBatch(deps, organisationId, [{ ...entry, eventJson: JSON.stringify(read.event) }]);
+    return await bookBatch(deps, organisationId, [{ ...entry, eventJson: JSON.stringify(read.event) }], readFrom);
   } catch (error) {
     if (!isDataError(error)) throw error;
     return nothing([{ id: entry.id, reason: `refused by the ledger (${codeOf(error)})` }]);
@@ -79,12 +88,14 @@ async function bookBatch(
   deps: BookkeepingDeps,
   organisationId: string,
   entries: readonly StreamEntry[],
+  readFrom: string | undefined,
 ): Promise<BookingResult> {
   if (entries.length === 0) return nothing([]);
   const batch = `[${entries.map((entry) => `{"k":"${entry.kind}","e":${entry.eventJson}}`).join(",")}]`;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await withSqlTransaction(deps.db.pool, async (client) => {
+        if (readFrom !== undefined) await assertSameServer(deps, client, organisationId, readFrom);
         const base = await insertLedgerBatch(client, organisationId, batch);
         // One element more or less than entries: some text was not one JSON value, so no position can be trusted.
         if (base.inserted + base.rest.length !== entries.length) throw new BatchShapeError();
@@ -100,6 +111,22 @@ async function bookBatch(
       if (!isRace || attempt === ATTEMPTS) throw error;
     }
   }
+}
+
+/**
+ * An entry may be booked without a word to the counters only as long as the server lives whose script charged them: the next
+ * server's counters are computed from the ledger, and what is booked after that they would lack. The computation waits for
+ * whoever holds this lock, so a server that answers under it lives long enough.
+ */
+async function assertSameServer(
+  deps: BookkeepingDeps,
+  client: SqlClient,
+  organisationId: string,
+  readFrom: string,
+): Promise<void> {
+  await shareAdvisoryLock(client, LOCKS.booking, organisationId);
+  await deps.store.redis.ping();
+  if (deps.store.runId() !== readFrom) throw new Error("the entries came from a Redis that is gone");
 }
 
 /** Late events, second deliveries, and second opinions on an attempt that is booked already. */

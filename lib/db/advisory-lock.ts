@@ -1,8 +1,9 @@
 /** Locks between processes, held by a connection: a process that dies lets go by dying. */
-import type { SqlPool } from "./pool";
+import type { SqlClient, SqlPool } from "./pool";
+import { withSqlTransaction } from "./pool";
 
 /** Namespaces of our advisory locks. */
-export const LOCKS = { recovery: 7270933, reconcile: 7270934 } as const;
+export const LOCKS = { recovery: 7270933, reconcile: 7270934, booking: 7270935 } as const;
 
 /**
  * Runs `work` while holding the lock of this name; resolves with null, without running it, where another process holds
@@ -32,4 +33,22 @@ export async function withAdvisoryLock<T>(
   } finally {
     client.release(broken);
   }
+}
+
+/** Takes the lock together with others of its kind until the transaction of `client` ends; waits for an exclusive holder. */
+export async function shareAdvisoryLock(client: SqlClient, namespace: number, name: string): Promise<void> {
+  await client.query(`SELECT pg_advisory_xact_lock_shared($1, hashtext($2))`, [namespace, name]);
+}
+
+/** Runs `work` once every sharer has let go, and while none may begin. Holds one connection of the pool meanwhile. */
+export async function withExclusiveLock<T>(
+  pool: SqlPool,
+  namespace: number,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  return withSqlTransaction(pool, async (client) => {
+    await client.query(`SELECT pg_advisory_xact_lock($1, hashtext($2))`, [namespace, name]);
+    return work();
+  });
 }

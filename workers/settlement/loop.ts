@@ -97,8 +97,9 @@ export class SettlementLoop {
       const some = this.organisations.slice(this.offset, this.offset + STREAMS_A_READ);
       this.offset += STREAMS_A_READ;
       const blockMs = some.length === this.organisations.length ? this.options.blockMs : 1;
+      const readFrom = deps.store.runId();
       const batches = await readUsage(reader, consumer, some, { count: batchSize, blockMs });
-      for (const [organisationId, entries] of batches) await this.book(organisationId, entries);
+      for (const [organisationId, entries] of batches) await this.book(organisationId, entries, readFrom);
     }
     this.roundMs = deps.clock.nowMs();
   }
@@ -121,19 +122,25 @@ export class SettlementLoop {
     const { deps, consumer, batchSize } = this.options;
     for (const id of this.organisations) {
       for (;;) {
+        const readFrom = deps.store.runId();
         const entries = await claimUsage(deps.store.redis, consumer, id, { count: batchSize, idleMs });
-        await this.book(id, entries);
+        await this.book(id, entries, readFrom);
         if (entries.length < batchSize || this.stopping.signal.aborted) break;
       }
     }
     this.claimedMs = deps.clock.nowMs();
   }
 
-  private async book(organisationId: string, entries: readonly StreamEntry[]): Promise<void> {
+  private async book(
+    organisationId: string,
+    entries: readonly StreamEntry[],
+    readFrom: string | undefined,
+  ): Promise<void> {
     if (entries.length === 0) return;
+    if (readFrom === undefined) throw new Error("it is not known which Redis the entries came from");
     const { deps, metrics, touched } = this.options;
     const endTimer = metrics.batchSeconds.startTimer();
-    const result = await bookEntries(deps, organisationId, entries);
+    const result = await bookEntries(deps, organisationId, entries, readFrom);
     const ids = entries.map((entry) => entry.id);
     await removeBooked(deps.store.redis, organisationId, ids, result.dead);
     endTimer();
