@@ -68,7 +68,7 @@ test("a key is shown once, and revoking it asks for its name", async ({ page, co
   await signIn(await person("developer"));
   await page.goto("/keys");
   await page.getByRole("button", { name: "Create key" }).click();
-  await page.getByLabel("Name").fill("checkout service");
+  await page.getByLabel("Name", { exact: true }).fill("checkout service");
   await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
   const field = page.getByTestId("api-key-secret");
   await expect(field).toHaveValue(/^sw_live_/);
