@@ -27,16 +27,27 @@ export function parseSeedOutput(output: string): FirstRun | undefined {
   return undefined;
 }
 
-/** Seeds an empty database with the sample company, and returns its sign-in if this or an earlier start made it. */
-export async function seed(setting: ProcessSetting, dataFolder: string): Promise<FirstRun | undefined> {
+/**
+ * Seeds an empty database with the sample company, and returns its sign-in if this or an earlier start made it.
+ * `isNewSchema`: migrations were applied just now, so the database is new or has changed; otherwise a kept sign-in says
+ * that the seed has nothing left to do, and looking again would cost a second of every start.
+ */
+export async function seed(
+  setting: ProcessSetting,
+  dataFolder: string,
+  isNewSchema: boolean,
+): Promise<FirstRun | undefined> {
   const file = join(dataFolder, "first-run.json");
+  if (existsSync(file) && !isNewSchema) return readKept(file);
   if (!existsSync(join(setting.root, "prisma", "seed.ts"))) return undefined;
   const made = parseSeedOutput(await runSeed(setting));
-  if (made !== undefined) {
-    writePrivateFile(file, `${JSON.stringify(made, null, 2)}\n`);
-    return made;
-  }
-  return existsSync(file) ? parseSeedOutput(JSON.stringify(JSON.parse(readFileSync(file, "utf8")))) : undefined;
+  if (made === undefined) return existsSync(file) ? readKept(file) : undefined;
+  writePrivateFile(file, `${JSON.stringify(made)}\n`);
+  return made;
+}
+
+function readKept(file: string): FirstRun | undefined {
+  return parseSeedOutput(readFileSync(file, "utf8"));
 }
 
 function runSeed(setting: ProcessSetting): Promise<string> {

@@ -4,6 +4,9 @@ import type { ChildOptions } from "@/lib/services/child";
 import { bundleOf } from "../build/build";
 import type { Secrets } from "./secrets";
 
+/** Variables of a process; `NodeJS.ProcessEnv` demands a NODE_ENV that a person's shell need not have. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 export interface Addresses {
   readonly host: string;
   readonly port: number;
@@ -23,7 +26,7 @@ export function environmentFor(
   addresses: Addresses,
   secrets: Secrets,
   dataFolder: string,
-  given: NodeJS.ProcessEnv = process.env,
+  given: Environment = process.env,
 ): NodeJS.ProcessEnv {
   const url = localUrl(addresses.host, addresses.port);
   return {

@@ -5,13 +5,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writePrivateFile } from "@/lib/services/private-file";
 import { ServiceError } from "@/lib/services/service-error";
+import type { Environment } from "./processes";
 
 const names = ["SPILLWAY_MASTER_KEY", "SPILLWAY_KEY_PEPPER", "NEXTAUTH_SECRET"] as const;
 
 export type Secrets = Record<(typeof names)[number], string>;
 
 /** A secret in the environment wins over the kept one, as everywhere. */
-export function loadSecrets(dataFolder: string, environment: NodeJS.ProcessEnv = process.env): Secrets {
+export function loadSecrets(dataFolder: string, environment: Environment = process.env): Secrets {
   const file = join(dataFolder, "secrets.json");
   const kept = readKept(file);
   let isNew = false;

@@ -14,11 +14,11 @@ import type { FirstRun } from "./first-run";
 import { seed } from "./first-run";
 import { Keeper } from "./keeper";
 import { answersOk, listens } from "./probe";
-import type { ProcessSetting } from "./processes";
+import type { Addresses, Environment, ProcessSetting } from "./processes";
 import { environmentFor, localUrl, processOptions } from "./processes";
 import { checkRedis } from "./redis-check";
 import { loadSecrets } from "./secrets";
-import type { Say } from "./steps";
+import type { Outcome, Say } from "./steps";
 import { Steps } from "./steps";
 
 export interface StackOptions {
@@ -32,7 +32,7 @@ export interface StackOptions {
   readonly durable?: boolean;
   /** Filled as things start, so that whoever is interrupted can stop what is up so far. */
   readonly stops: StopList;
-  readonly environment?: NodeJS.ProcessEnv;
+  readonly environment?: Environment;
 }
 
 export interface Stack {
@@ -70,88 +70,88 @@ export class StopList {
 }
 
 export async function startStack(options: StackOptions): Promise<Stack> {
-  const { root, data, stops, dev = false, environment = process.env } = options;
+  const { root, data, dev = false, environment = process.env } = options;
   const steps = new Steps(options.say);
   await refuseTakenPort(options.host, options.port);
   const secrets = loadSecrets(data.path, environment);
-  const databaseUrl = await steps
-    .run(
-      "Postgres",
-      () => postgres(options),
-      (it) => it.words,
-    )
-    .then((it) => it.url);
-  const redisUrl = await steps
-    .run(
-      "Redis",
-      () => redis(options),
-      (it) => it.words,
-    )
-    .then((it) => it.url);
-  await steps.run(
-    "schema",
-    () => migrate(databaseUrl),
-    (names) => migrationWords(names),
-  );
+  const databaseUrl = await steps.run("Postgres", () => postgres(options));
+  const redisUrl = await steps.run("Redis", () => redis(options));
+  const isNewSchema = await steps.run("schema", () => schema(databaseUrl));
   const addresses = {
     ...{ host: options.host, port: options.port, databaseUrl, redisUrl },
     workerPort: await chosenPort(environment["WORKER_PORT"]),
     sandboxPort: await chosenPort(environment["SANDBOX_PORT"]),
   };
-  const setting: ProcessSetting = {
-    ...{ root, dev, logs: data.logs },
-    env: environmentFor(addresses, secrets, data.path, environment),
-  };
-  await steps.run(
-    "build",
-    () => build(options),
-    (built) => (built ? "" : "unchanged"),
-  );
-  const firstRun = await steps.run(
-    "sample",
-    () => seed(setting, data.path),
-    (made) => made?.email ?? "",
-  );
-
+  const env = environmentFor(addresses, secrets, data.path, environment);
+  const setting: ProcessSetting = { root, dev, env, logs: data.logs };
+  await steps.run("build", () => build(options));
+  const firstRun = await steps.run("sample", () => sample(setting, data.path, isNewSchema));
   const keeper = new Keeper(options.say);
-  stops.add(() => keeper.stop());
-  const start = async (name: string, entry: string, ready: () => Promise<boolean>) => {
-    if (!existsSync(join(root, entry))) throw new ServiceError(`${entry} is missing: this checkout is not complete.`);
-    await steps.run(name, () => keeper.start({ ...processOptions(name, entry, setting), ready }));
+  options.stops.add(() => keeper.stop());
+  await startProcesses(options, keeper, steps, setting, addresses);
+  const { lost } = keeper;
+  return { url: localUrl(options.host, options.port), env, firstRun, took: steps.total(), lost };
+}
+
+async function startProcesses(
+  options: StackOptions,
+  keeper: Keeper,
+  steps: Steps,
+  setting: ProcessSetting,
+  { host, port, workerPort, sandboxPort }: Addresses,
+): Promise<void> {
+  const start = async (name: string, entry: string, ready: () => Promise<boolean>): Promise<void> => {
+    if (!existsSync(join(options.root, entry))) {
+      throw new ServiceError(`${entry} is missing: this checkout is not complete.`);
+    }
+    await steps.run(name, async () => {
+      await keeper.start({ ...processOptions(name, entry, setting), ready });
+      return { value: undefined };
+    });
   };
-  const url = localUrl(options.host, options.port);
-  const own = environment["SANDBOX_URL"] === undefined;
+  const ownSandbox = (options.environment ?? process.env)["SANDBOX_URL"] === undefined;
   // Side by side: each waits more than it works.
   await Promise.all([
-    own && start("sandbox", "workers/sandbox-server.ts", () => listens("127.0.0.1", addresses.sandboxPort)),
-    start("worker", "workers/main.ts", () => listens("127.0.0.1", addresses.workerPort)),
-    start("web", "workers/web-server.ts", () => answersOk(`${url}/api/health`)),
+    ownSandbox && start("sandbox", "workers/sandbox-server.ts", () => listens("127.0.0.1", sandboxPort)),
+    start("worker", "workers/main.ts", () => listens("127.0.0.1", workerPort)),
+    start("web", "workers/web-server.ts", () => answersOk(`${localUrl(host, port)}/api/health`)),
   ]);
-  return { url, env: setting.env, firstRun, took: steps.total(), lost: keeper.lost };
 }
 
-interface Service {
-  readonly url: string;
-  readonly words: string;
+async function schema(databaseUrl: string): Promise<Outcome<boolean>> {
+  const { length } = await migrate(databaseUrl);
+  const words = length === 0 ? "up to date" : `${length} migration${length === 1 ? "" : "s"} applied`;
+  return { value: length > 0, words };
 }
 
-async function postgres({ data, say, stops, durable, environment = process.env }: StackOptions): Promise<Service> {
+async function sample(setting: ProcessSetting, folder: string, isNew: boolean): Promise<Outcome<FirstRun | undefined>> {
+  const value = await seed(setting, folder, isNew);
+  return { value, words: value?.email ?? "" };
+}
+
+async function postgres({
+  data,
+  say,
+  stops,
+  durable,
+  environment = process.env,
+}: StackOptions): Promise<Outcome<string>> {
   const given = environment["DATABASE_URL"];
-  if (given !== undefined && given !== "") return { url: given, words: "from DATABASE_URL" };
+  if (given !== undefined && given !== "") return { value: given, words: "from DATABASE_URL" };
   const running = await startPostgres({
     dataDir: join(data.path, "postgres"),
     logFile: join(data.logs, "postgres.log"),
     ...{ say, durable: durable ?? true },
   });
   stops.add(running.stop);
-  return { url: running.url, words: `on port ${running.port}` };
+  return { value: running.url, words: `on port ${running.port}` };
 }
 
-async function redis({ data, say, stops, durable, environment = process.env }: StackOptions): Promise<Service> {
+async function redis({ data, say, stops, durable, environment = process.env }: StackOptions): Promise<Outcome<string>> {
   const given = environment["REDIS_URL"];
   if (given !== undefined && given !== "") {
     await checkRedis(given);
-    return { url: given, words: "from REDIS_URL" };
+    return { value: given, words: "from REDIS_URL" };
   }
   const running = await startRedis({
     dataDir: join(data.path, "redis"),
@@ -159,12 +159,16 @@ async function redis({ data, say, stops, durable, environment = process.env }: S
     ...{ say, appendonly: durable ?? true },
   });
   stops.add(running.stop);
-  return { url: running.url, words: `on port ${running.port}` };
+  return { value: running.url, words: `on port ${running.port}` };
 }
 
-async function build({ root, data, dev, stops }: StackOptions): Promise<boolean> {
-  if (dev === true) return ensurePrismaClient(root);
-  return ensureBuilt({ root, logFolder: data.logs, onChild: (child) => stops.add(child.stop) });
+async function build({ root, data, dev, stops }: StackOptions): Promise<Outcome<void>> {
+  if (dev === true) {
+    ensurePrismaClient(root);
+    return { value: undefined, words: "not needed for development" };
+  }
+  const built = await ensureBuilt({ root, logFolder: data.logs, onChild: (child) => stops.add(child.stop) });
+  return { value: undefined, words: built ? "" : "unchanged" };
 }
 
 async function refuseTakenPort(host: string, port: number): Promise<void> {
@@ -176,8 +180,4 @@ async function refuseTakenPort(host: string, port: number): Promise<void> {
 
 async function chosenPort(given: string | undefined): Promise<number> {
   return given === undefined || given === "" ? freePort() : Number(given);
-}
-
-function migrationWords(names: readonly string[]): string {
-  return names.length === 0 ? "up to date" : `${names.length} migration${names.length === 1 ? "" : "s"} applied`;
 }

@@ -1,6 +1,12 @@
 // Progress as a person wants it: what is being done, and how long each thing took.
 export type Say = (line: string) => void;
 
+export interface Outcome<Value> {
+  readonly value: Value;
+  /** What is worth saying about it. */
+  readonly words?: string;
+}
+
 export class Steps {
   readonly #say: Say;
   readonly #started = performance.now();
@@ -10,18 +16,13 @@ export class Steps {
   }
 
   /** Says what goes on if it takes longer than a breath, and what came of it at the end. */
-  async run<Result>(
-    name: string,
-    work: () => Promise<Result> | Result,
-    outcome?: (result: Result) => string,
-  ): Promise<Result> {
+  async run<Value>(name: string, work: () => Promise<Outcome<Value>>): Promise<Value> {
     const started = performance.now();
     const timer = setTimeout(() => this.#say(`      ${name} ...`), 1_500);
     try {
-      const result = await work();
-      const words = outcome?.(result) ?? "";
+      const { value, words = "" } = await work();
       this.#say(`  ok  ${name.padEnd(10)} ${seconds(started).padStart(6)}  ${words}`.trimEnd());
-      return result;
+      return value;
     } finally {
       clearTimeout(timer);
     }

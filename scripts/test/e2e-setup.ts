@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { throwAwayFolder } from "@/lib/services/throw-away";
+import { TEST_MASTER_KEY, TEST_PEPPER } from "@/lib/testing/factories";
 import { startStack, StopList } from "../stack/stack";
 
 const inherited = ["PATH", "HOME", "LANG", "TMPDIR", "XDG_CACHE_HOME", "NODE_OPTIONS"];
@@ -17,8 +18,13 @@ export default async function setup(): Promise<() => Promise<void>> {
       ...{ root, data, stops, durable: false, say: console.log },
       host: "127.0.0.1",
       port: Number(process.env["E2E_PORT"]),
-      // A clean environment: a developer's DATABASE_URL or provider keys must never reach a test.
-      environment: Object.fromEntries(inherited.map((name) => [name, process.env[name]])) as NodeJS.ProcessEnv,
+      environment: {
+        // A clean environment: a developer's DATABASE_URL or provider keys must never reach a test.
+        ...Object.fromEntries(inherited.map((name) => [name, process.env[name]])),
+        // The secrets of the factories, so that keys and accounts which a story makes in the database are good here.
+        SPILLWAY_MASTER_KEY: TEST_MASTER_KEY.toString("base64"),
+        SPILLWAY_KEY_PEPPER: TEST_PEPPER.toString("base64"),
+      },
     });
     process.env["E2E_BASE_URL"] = stack.url;
     process.env["E2E_DATABASE_URL"] = stack.env["DATABASE_URL"];
