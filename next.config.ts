@@ -11,16 +11,7 @@ const config: NextConfig = {
   // `npm run check` type-checks the whole tree; checking again inside the build only costs time.
   typescript: { ignoreBuildErrors: true },
   // Native or self-loading packages stay outside the bundle.
-  serverExternalPackages: [
-    "@node-rs/argon2",
-    "pg",
-    "ioredis",
-    "bullmq",
-    "pino",
-    "prom-client",
-    "undici",
-    "gpt-tokenizer",
-  ],
+  serverExternalPackages: ["@node-rs/argon2", "pg", "ioredis", "bullmq", "pino", "prom-client", "undici"],
   outputFileTracingRoot: import.meta.dirname,
   // The content security policy carries a nonce and is set by proxy.ts.
   headers: async () => [
