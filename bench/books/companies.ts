@@ -32,7 +32,7 @@ function company(stack: BenchStack, policy: Pick<PolicyDocument, "clientGone" | 
           name: "tight",
           kind: "department",
           // Runs through every rung within the minute and is then refused: admission at the limit is what law 1 is about.
-          budget: { limit: (15n * USD) / 100n, ladder: LADDER },
+          budget: { limit: (5n * USD) / 100n, ladder: LADDER },
           children: [{ name: "tight app", kind: "app", keys: [{ trafficClass: "core" }, { trafficClass: "core" }] }],
         },
       ],

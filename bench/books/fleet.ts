@@ -1,4 +1,5 @@
 /** The processes that the books bench kills: three gateways, the worker and Redis, and how each comes back. */
+import { setTimeout as pause } from "node:timers/promises";
 import type { RunningRedis } from "@/lib/services/redis";
 import type { MeasuredProcess } from "../harness/measured-process";
 import type { BenchSession } from "../harness/session";
@@ -7,6 +8,7 @@ import { AppendOnlyMarks, forbidRewrites, restartRedis } from "./redis-rollback"
 
 export interface KillCounts {
   gatewayKills: number;
+  gatewayFreezes: number;
   workerKills: number;
   redisKills: number;
   restarts: number;
@@ -19,11 +21,12 @@ async function killHard(pid: number, exited: Promise<unknown>): Promise<void> {
 }
 
 export class Fleet {
-  readonly counts: KillCounts = { gatewayKills: 0, workerKills: 0, redisKills: 0, restarts: 0 };
+  readonly counts: KillCounts = { gatewayKills: 0, gatewayFreezes: 0, workerKills: 0, redisKills: 0, restarts: 0 };
   private readonly gateways: (MeasuredProcess | undefined)[];
-  private worker: MeasuredProcess | undefined;
+  private readonly workers: (MeasuredProcess | undefined)[];
   private redis: { readonly pid: number; readonly exited: Promise<unknown> };
   private readonly marks: AppendOnlyMarks;
+  private redisKilledAtMs = 0;
   private generation = 0;
 
   private constructor(
@@ -31,7 +34,7 @@ export class Fleet {
     private readonly stack: BenchStack,
   ) {
     this.gateways = [...stack.gateways];
-    this.worker = stack.worker;
+    this.workers = [stack.worker, undefined];
     this.redis = stack.redis.child;
     this.marks = new AppendOnlyMarks(stack.redisFolder);
     session.stops.add(async () => this.marks.stop());
@@ -39,7 +42,11 @@ export class Fleet {
 
   static async of(session: BenchSession, stack: BenchStack): Promise<Fleet> {
     await forbidRewrites(stack.store);
-    return new Fleet(session, stack);
+    const fleet = new Fleet(session, stack);
+    // A second worker, so that one goes on booking what the other died with or recovers what it still has in hand.
+    await fleet.startWorker(1);
+    fleet.counts.restarts = 0;
+    return fleet;
   }
 
   /** Where gateways listen that are up. */
@@ -69,30 +76,50 @@ export class Fleet {
     this.counts.restarts += 1;
   }
 
-  async killWorker(): Promise<boolean> {
-    const { worker } = this;
+  /**
+   * Stops one gateway for a while without ending it, as a paused virtual machine does; false where it is down. Longer than
+   * a lease and a registration, so its calls expire and a recovery does not wait for it; then it goes on, knowing nothing.
+   */
+  async freezeGateway(index: number, forMs: number): Promise<boolean> {
+    const gateway = this.gateways[index];
+    if (!gateway) return false;
+    this.counts.gatewayFreezes += 1;
+    this.session.say(`gateway ${String(index + 1)} stands still for ${String(Math.round(forMs))} ms`);
+    process.kill(gateway.pid, "SIGSTOP");
+    await pause(forMs);
+    if (!gateway.child.hasExited()) process.kill(gateway.pid, "SIGCONT");
+    return true;
+  }
+
+  get workerCount(): number {
+    return this.workers.length;
+  }
+
+  async killWorker(index: number): Promise<boolean> {
+    const worker = this.workers[index];
     if (!worker) return false;
-    this.worker = undefined;
+    this.workers[index] = undefined;
     this.counts.workerKills += 1;
-    this.session.say("kill -9 worker");
+    this.session.say(`kill -9 worker ${String(index + 1)}`);
     await killHard(worker.pid, worker.child.exited);
     return true;
   }
 
-  async startWorker(): Promise<void> {
-    if (this.worker) return;
-    this.worker = await this.stack.startWorker();
+  async startWorker(index: number): Promise<void> {
+    if (this.workers[index]) return;
+    this.workers[index] = await this.stack.startWorker();
     this.counts.restarts += 1;
   }
 
   async killRedis(): Promise<void> {
     this.counts.redisKills += 1;
+    this.redisKilledAtMs = performance.now();
     await killHard(this.redis.pid, this.redis.exited);
   }
 
   /** Brings Redis back as it was about `ageMs` before it was killed. */
   async rollBackRedis(ageMs: number): Promise<void> {
-    const { ageMs: age, lostBytes } = this.marks.cutBack(ageMs);
+    const { ageMs: age, lostBytes } = this.marks.cutBack(this.redisKilledAtMs, ageMs);
     const redis: RunningRedis = await restartRedis(this.stack.redisFolder, this.stack.redisUrl);
     this.redis = redis.child;
     this.session.stops.add(redis.stop);
@@ -106,6 +133,6 @@ export class Fleet {
   async reviveAll(): Promise<void> {
     this.marks.stop();
     await Promise.all([...this.gateways.keys()].map((index) => this.startGateway(index)));
-    await this.startWorker();
+    await Promise.all([...this.workers.keys()].map((index) => this.startWorker(index)));
   }
 }

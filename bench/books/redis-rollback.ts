@@ -36,16 +36,18 @@ export class AppendOnlyMarks {
     clearInterval(this.timer);
   }
 
-  /** Cuts the file of a server that is down to the newest mark at least `ageMs` old; says what was lost. */
-  cutBack(ageMs: number): { readonly ageMs: number; readonly lostBytes: number } {
-    const nowMs = performance.now();
+  /**
+   * Cuts the file of a server that was killed at `killedAtMs` (performance clock) to the newest mark that was at least `ageMs`
+   * old then; says what was lost.
+   */
+  cutBack(killedAtMs: number, ageMs: number): { readonly ageMs: number; readonly lostBytes: number } {
     const file = this.newestFile();
-    const mark = this.marks.findLast((one) => one.file === file && nowMs - one.atMs >= ageMs);
+    const mark = this.marks.findLast((one) => one.file === file && killedAtMs - one.atMs >= ageMs);
     if (mark === undefined) throw new Error("no mark of the append-only file is old enough");
     const bytes = statSync(join(this.folder, file)).size;
     truncateSync(join(this.folder, file), mark.bytes);
     this.marks.length = 0;
-    return { ageMs: Math.round(nowMs - mark.atMs), lostBytes: bytes - mark.bytes };
+    return { ageMs: Math.round(killedAtMs - mark.atMs), lostBytes: bytes - mark.bytes };
   }
 
   private newestFile(): string {

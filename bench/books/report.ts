@@ -34,6 +34,21 @@ async function readCounts(stack: BenchStack, companies: readonly Company[]): Pro
   return rows[0];
 }
 
+/** Kinds whose answer states its usage: a gateway that gave one whole knew what it cost. */
+const STATED = new Set(["success", "slow success", "stream", "slow stream", "long stream"]);
+
+/** Whole answers that the ledger knows by an estimate or by the bill alone: what a gateway knew of them died with it. */
+async function countForgotten(stack: BenchStack, attempts: readonly Attempt[]): Promise<number> {
+  const ids = attempts.filter((one) => STATED.has(one.kind) && one.status === 200 && one.isWhole);
+  const { rows } = await stack.control.db.pool.query<{ count: number }>(
+    `select count(*)::int as count from ledger_entries base where base.kind = 'usage' and base.request_id = any($1)
+       and (base.is_estimated or base.outcome = 'reconciled')
+       and not exists (select 1 from ledger_entries c where c.request_id = base.request_id and c.outcome = 'ok')`,
+    [ids.map((one) => one.requestId)],
+  );
+  return rows[0]?.count ?? 0;
+}
+
 /** By what happened to them: read whole, hung up by us, no answer, refused. */
 function fate(attempt: Attempt): string {
   if (attempt.isHungUp) return "hung up";
@@ -65,6 +80,7 @@ export async function printRun(
     ["calls", attempts.length],
     ["of them tried again", attempts.filter((attempt) => attempt.isRetry).length],
     ["gateways killed", kills.gatewayKills],
+    ["gateways that stood still past their lease", kills.gatewayFreezes],
     ["worker killed", kills.workerKills],
     ["Redis killed and rolled back", kills.redisKills],
     ["processes started again", kills.restarts],
@@ -72,6 +88,7 @@ export async function printRun(
     ["entries estimated", counts?.estimated ?? "?"],
     ["of them expired or of unknown outcome", counts?.expired ?? "?"],
     ["entries corrected", counts?.corrected ?? "?"],
+    ["whole answers known by estimate or bill alone", await countForgotten(stack, attempts)],
     ["booked late", counts?.late ?? "?"],
     ["booked from the bill", counts?.from_bill ?? "?"],
     ["overage (answers dearer than their hold), USD", moneyText(BigInt(counts?.overage ?? "0"))],
