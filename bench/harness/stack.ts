@@ -3,7 +3,6 @@
  * free port, with throw-away data and freshly bundled programs, so that no run meets what another left behind.
  */
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ControlDeps } from "@/lib/control/deps";
 import type { RecoveryDeps } from "@/lib/control/recovery";
@@ -33,6 +32,11 @@ export interface StackOptions {
   readonly worker?: boolean;
   /** Arguments of Node itself for every gateway process. */
   readonly gatewayNodeArgs?: readonly string[];
+  readonly workerNodeArgs?: readonly string[];
+  /** Added to the environment of every process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Further entries to bundle, for `startProgram`. */
+  readonly programs?: readonly string[];
 }
 
 export interface BenchStack {
@@ -50,6 +54,8 @@ export interface BenchStack {
   readonly worker: MeasuredProcess | undefined;
   startGateway(name: string, nodeArgs?: readonly string[]): Promise<MeasuredProcess>;
   startWorker(): Promise<MeasuredProcess>;
+  /** One of `programs`; it listens on `SPILLWAY_PORT`. */
+  startProgram(name: string, entry: string, env: Readonly<Record<string, string>>): Promise<MeasuredProcess>;
 }
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -148,16 +154,16 @@ async function connectBooks(session: BenchSession, databaseUrl: string, redisUrl
 export async function startBenchStack(session: BenchSession, options: StackOptions = {}): Promise<BenchStack> {
   const folder = throwAwayFolder("spillway-bench");
   session.say(`starting Postgres, Redis and the programs (data and logs in ${folder})`);
-  const entries = [GATEWAY, SANDBOX, WORKER].filter((entry) => existsSync(join(ROOT, entry)));
+  const entries = [GATEWAY, SANDBOX, WORKER, ...(options.programs ?? [])];
   const [{ postgres, redis }, bundles] = await Promise.all([startServices(session, folder), bundleForRun(entries)]);
-  const env = environment(postgres.url, redis.url, folder);
+  const env = { ...environment(postgres.url, redis.url, folder), ...options.env };
   const launcher: Launcher = { folder, bundles, env, session };
   const { control, store, books } = await connectBooks(session, postgres.url, redis.url);
   const sandbox = await launch(launcher, "sandbox", SANDBOX);
   const nodeArgs = options.gatewayNodeArgs ?? [];
   const names = Array.from({ length: options.gateways ?? 3 }, (_, index) => `gateway-${String(index + 1)}`);
   const gateways = await Promise.all(names.map((name) => launch(launcher, name, GATEWAY, nodeArgs)));
-  const startWorker = () => launch(launcher, "worker", WORKER);
+  const startWorker = () => launch(launcher, "worker", WORKER, options.workerNodeArgs);
   const worker = options.worker === false ? undefined : await startWorker();
   return {
     folder,
@@ -174,5 +180,6 @@ export async function startBenchStack(session: BenchSession, options: StackOptio
     worker,
     startGateway: (name, args = nodeArgs) => launch(launcher, name, GATEWAY, args),
     startWorker,
+    startProgram: (name, entry, extra) => launch({ ...launcher, env: { ...env, ...extra } }, name, entry),
   };
 }
