@@ -39,7 +39,6 @@ gatewayContract("Next route handler", async (): Promise<GatewayHost> => {
     logFile: join(logs, "next.log"),
     cwd: ROOT,
     env: {
-      PATH: process.env["PATH"],
       NODE_ENV: "production",
       DATABASE_URL: databaseUrl,
       REDIS_URL: testRedisUrl(),

@@ -98,7 +98,6 @@ async function startGateway(): Promise<Process> {
     cwd: ROOT,
     logFile: join(throwAwayFolder("spillway-gateway"), "gateway.log"),
     env: {
-      PATH: process.env["PATH"],
       REDIS_URL: redisUrl,
       SPILLWAY_PORT: String(port),
       SPILLWAY_MASTER_KEY: TEST_MASTER_KEY.toString("base64"),
