@@ -1,0 +1,85 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { LADDER_TEMPLATES } from "./ladder-templates";
+import {
+  downgradeTarget,
+  isModelAllowed,
+  ladderSchema,
+  matchesPattern,
+  mergePolicies,
+  policyDocumentSchema,
+} from "./policy";
+import { inRollout, rolloutBucket } from "./rollout";
+
+describe("patterns", () => {
+  it.each([
+    ["gpt-4o", "gpt-4o", true],
+    ["gpt-4o", "gpt-4o-mini", false],
+    ["gpt-4o*", "gpt-4o-mini", true],
+    ["*-mini", "gpt-4o-mini", true],
+    ["a*b*c", "a-b-b-c", true],
+    ["a*bc*c", "abc", false],
+    ["*", "", true],
+    ["ab*ba", "aba", false],
+  ])("%s on %s", (pattern, name, expected) => {
+    expect(matchesPattern(pattern, name)).toBe(expected);
+  });
+
+  it("agree with a regular expression", () => {
+    const letters = fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 8 });
+    fc.assert(
+      fc.property(fc.array(letters, { minLength: 1, maxLength: 4 }), letters, (parts, name) => {
+        const expected = new RegExp(`^${parts.join(".*")}$`, "u").test(name);
+        expect(matchesPattern(parts.join("*"), name)).toBe(expected);
+      }),
+    );
+  });
+});
+
+describe("merging along the chain", () => {
+  it("narrows model lists and lets the nearest win for the rest", () => {
+    const policy = mergePolicies([
+      { models: { allow: ["a*", "b"] }, outputCapTokens: 100, clientGone: "drain" },
+      { models: { allow: ["a1", "c"], deny: ["a2"] }, outputCapTokens: 50 },
+    ]);
+    expect(["a1", "a3", "b", "c"].filter((model) => isModelAllowed(policy, model))).toEqual(["a1"]);
+    expect(policy).toMatchObject({ outputCapTokens: 50, clientGone: "drain" });
+  });
+
+  it("finds the cheaper model by name first, then by the longest pattern, never itself", () => {
+    const policy = mergePolicies([{ downgrade: { "gpt-*": "small", "gpt-4*": "medium", "gpt-4o": "tiny" } }]);
+    expect(["gpt-4o", "gpt-4.1", "gpt-3", "other"].map((model) => downgradeTarget(policy, model))).toEqual([
+      "tiny",
+      "medium",
+      "small",
+      undefined,
+    ]);
+    expect(downgradeTarget(mergePolicies([{ downgrade: { "*": "small" } }]), "small")).toBeUndefined();
+  });
+});
+
+describe("documents", () => {
+  it("the templates are valid documents", () => {
+    expect(policyDocumentSchema.safeParse({ ladders: LADDER_TEMPLATES }).success).toBe(true);
+  });
+
+  it("refuse rungs that do not rise, rungs without a default, and words they do not know", () => {
+    const rung = (atBasisPoints: number) => ({ atBasisPoints, name: "r", actions: { "*": { kind: "pass" } } });
+    expect(ladderSchema.safeParse({ rungs: [rung(10), rung(10)] }).success).toBe(false);
+    expect(ladderSchema.safeParse({ rungs: [{ ...rung(1), actions: { core: { kind: "pass" } } }] }).success).toBe(
+      false,
+    );
+    expect(policyDocumentSchema.safeParse({ surprise: true }).success).toBe(false);
+  });
+});
+
+describe("rollout", () => {
+  it("only ever adds consumers as its percentage rises, and spreads them evenly", () => {
+    const ids = Array.from({ length: 2000 }, (_, index) => `consumer-${String(index)}`);
+    const exposed = (percent: number) => ids.filter((id) => inRollout("policy", id, percent));
+    expect(exposed(10).every((id) => exposed(30).includes(id))).toBe(true);
+    expect(exposed(30).length).toBeGreaterThan(500);
+    expect(exposed(30).length).toBeLessThan(700);
+    expect(ids.every((id) => rolloutBucket("policy", id) < 100)).toBe(true);
+  });
+});

@@ -1,0 +1,192 @@
+import { describe, expect, it } from "vitest";
+import { compiledCall, servingOf } from "./compiled-call";
+import type { SnapshotDocuments } from "./organisation-view";
+import { viewOf } from "./organisation-view";
+import type { ApiKeyDocument, ModelDocument } from "@/lib/domain/snapshot";
+
+const NOW = Date.parse("2026-03-10T12:00:00Z");
+
+function model(changes: Partial<ModelDocument> = {}): ModelDocument {
+  return {
+    id: "m",
+    name: "chat",
+    kind: "chat",
+    maxOutputTokens: null,
+    isExternal: true,
+    disabled: false,
+    createdMs: 0,
+    deployments: [{ id: "d", providerId: "v", upstreamModel: "up", weight: 1, priority: 0, timeoutMs: 1000 }],
+    prices: [
+      {
+        id: "p",
+        currency: "USD",
+        rates: { inputPerToken: "0.1", outputPerToken: "0.1" },
+        effectiveFromMs: 0,
+        effectiveToMs: null,
+      },
+    ],
+    ...changes,
+  };
+}
+
+const key: ApiKeyDocument = {
+  keyId: "k",
+  appId: "app",
+  name: "k",
+  environment: "production",
+  trafficClass: "general",
+  entitledClasses: [],
+  isVip: false,
+  allowedIps: [],
+  policyId: null,
+  validUntilMs: null,
+  frozen: false,
+};
+
+function world(changes: Partial<SnapshotDocuments> = {}) {
+  const consumer = (id: string, parentId: string | null, kind: "organization" | "app") => ({
+    id,
+    parentId,
+    kind,
+    name: id,
+    costCentre: null,
+    policyId: null,
+    frozen: false,
+  });
+  return viewOf({
+    epoch: "1",
+    documents: {
+      organisation: {
+        id: "org1",
+        name: "Org",
+        currency: "USD",
+        timeZone: "Asia/Shanghai",
+        fiscalYearStartMonth: 1,
+        weekStartsOn: 1,
+        locale: "en",
+        budgetRefusalStatus: 429,
+        topUpUrl: null,
+      },
+      fx: [],
+      consumers: [consumer("org1", null, "organization"), consumer("app", "org1", "app")],
+      budgets: [],
+      rateLimits: [],
+      policies: [],
+      models: [model()],
+      providers: [
+        {
+          id: "v",
+          kind: "openai",
+          name: "v",
+          baseUrl: "https://v",
+          secretBox: null,
+          isExternal: true,
+          disabled: false,
+        },
+      ],
+      ...changes,
+    },
+  });
+}
+
+function serving(view: ReturnType<typeof world>, caller: ApiKeyDocument = key, name = "chat", nowMs = NOW) {
+  const chain = view.chainOf(caller);
+  if (!chain) throw new Error("no chain");
+  return servingOf(view, chain, name, "chat", nowMs);
+}
+
+describe("where a model is served", () => {
+  it("a test key reaches neither a model nor a provider outside the walls", () => {
+    const test = { ...key, environment: "test" as const };
+    expect(serving(world(), test)).toMatchObject({ code: "environment_forbidden" });
+    expect(serving(world({ models: [model({ isExternal: false })] }), test)).toMatchObject({
+      code: "environment_forbidden",
+    });
+  });
+
+  it("a model without a price, or with only a coming or an ended one, is refused, never free", () => {
+    const [price] = model().prices;
+    if (!price) throw new Error("no price");
+    for (const prices of [[], [{ ...price, effectiveFromMs: NOW + 1 }], [{ ...price, effectiveToMs: NOW }]]) {
+      expect(serving(world({ models: [model({ prices })] }))).toMatchObject({ code: "price_missing" });
+    }
+    const inputOnly = { ...price, rates: { inputPerToken: "0.1" } };
+    expect(serving(world({ models: [model({ prices: [inputOnly] })] }))).toMatchObject({ code: "price_missing" });
+  });
+
+  it("a price in another currency needs a rate of its day", () => {
+    const yuan = model({ prices: model().prices.map((price) => ({ ...price, currency: "CNY" })) });
+    expect(serving(world({ models: [yuan] }))).toMatchObject({ code: "price_missing" });
+    const fx = [
+      { id: "1", base: "CNY", quote: "USD", rate: "0.13", effectiveFromMs: 0 },
+      { id: "2", base: "CNY", quote: "USD", rate: "0.14", effectiveFromMs: NOW },
+      { id: "3", base: "CNY", quote: "USD", rate: "0.15", effectiveFromMs: NOW + 1 },
+    ];
+    expect(serving(world({ models: [yuan], fx }))).toMatchObject({ fxRate: "0.14" });
+  });
+
+  it("unknown, disabled and wrong-kind models look the same", () => {
+    expect(serving(world(), key, "nothing")).toMatchObject({ code: "model_not_found" });
+    expect(serving(world({ models: [model({ disabled: true })] }))).toMatchObject({ code: "model_not_found" });
+    expect(serving(world({ models: [model({ kind: "embedding" })] }))).toMatchObject({ code: "model_not_found" });
+  });
+});
+
+describe("a compiled call", () => {
+  it("holds while its periods and prices hold, and not a millisecond longer", () => {
+    const [price] = model().prices;
+    if (!price) throw new Error("no price");
+    const changesAt = NOW + 5000;
+    const view = world({
+      models: [
+        model({
+          prices: [
+            { ...price, effectiveToMs: changesAt },
+            { ...price, id: "p2", effectiveFromMs: changesAt },
+          ],
+        }),
+      ],
+      budgets: [
+        {
+          id: "b",
+          consumerId: "app",
+          apiKeyId: null,
+          name: "b",
+          meter: "cost",
+          periodKind: "day",
+          enforcement: "enforce",
+          ladder: null,
+          environment: null,
+          models: [],
+          classes: [],
+        },
+      ],
+    });
+    const chain = view.chainOf(key);
+    if (!chain) throw new Error("no chain");
+    const shape = { model: "chat", kind: "chat" as const, trafficClass: "general", route: "chat/completions" };
+    const first = compiledCall(view, chain, shape, NOW);
+    expect(compiledCall(view, chain, shape, changesAt - 1)).toBe(first);
+    const second = compiledCall(view, chain, shape, changesAt);
+    expect(second).toMatchObject({
+      servings: [{ price: { id: "p2" } }, { price: { id: "p2" } }, ...Array.from({ length: 5 })],
+    });
+    // Midnight in Shanghai is 16:00 UTC.
+    expect(second).toMatchObject({
+      windowEndMs: Date.parse("2026-03-10T16:00:00Z"),
+      lines: [{ periodId: "D2026-03-10" }],
+    });
+    const third = compiledCall(view, chain, shape, Date.parse("2026-03-10T16:00:00Z"));
+    expect(third).toMatchObject({ lines: [{ periodId: "D2026-03-11" }] });
+  });
+});
+
+describe("a chain", () => {
+  it("is frozen where any link is, and gone where a link is missing or the chain is a ring", () => {
+    expect(world().chainOf({ ...key, frozen: true })?.isFrozen).toBe(true);
+    expect(world().chainOf({ ...key, appId: "gone" })).toBeUndefined();
+    const ring = world().consumers.get("app");
+    if (!ring) throw new Error("no app");
+    expect(world({ consumers: [{ ...ring, parentId: "app" }] }).chainOf(key)).toBeUndefined();
+  });
+});
