@@ -46,7 +46,11 @@ function Entry({
   const t = useTranslations("budgets");
   const valueText = useValueText(tree, budget);
   const isNew = entry.action === "budget.create";
-  const known = entry.changes.filter((change) => t.has(`fieldsChanged.${change.field as "name"}`));
+  // A new budget has no before: what it does not set is not worth a line.
+  const isSet = (value: unknown): boolean => value !== null && !(Array.isArray(value) && value.length === 0);
+  const known = entry.changes.filter(
+    (change) => t.has(`fieldsChanged.${change.field as "name"}`) && (!isNew || isSet(change.after)),
+  );
   const action = `actionsDone.${entry.action as "budget.create"}` as const;
   return (
     <li className="relative border-l-2 border-line pb-5 pl-4 last:pb-0">

@@ -30,7 +30,8 @@ interface TipProps {
 }
 
 const noChange = (): (() => void) => () => undefined;
-const MOTION = "(prefers-reduced-motion: reduce)";
+/** Until its place is measured, in pixels: an empty frame would look like missing data. */
+const FIRST_SIZE = { width: 640, height: 240 };
 
 /** Charts measure their place, so they are drawn in the browser only. */
 function useInBrowser(): boolean {
@@ -63,10 +64,9 @@ export function BurnChart({ series, timeZone, label }: BurnChartProps): ReactEle
   if (!inBrowser) return null;
   const limit = series.limitNanos === null ? undefined : Number(series.limitNanos) / 1e9;
   const spent = Number(series.totalNanos) / 1e9;
-  const still = window.matchMedia(MOTION).matches;
   const tick = { fill: "var(--ink-soft)", fontSize: 11 };
   return (
-    <ResponsiveContainer width="100%" height="100%">
+    <ResponsiveContainer width="100%" height="100%" initialDimension={FIRST_SIZE}>
       <ComposedChart
         data={[...series.points]}
         margin={{ top: 16, right: 12, bottom: 0, left: 0 }}
@@ -107,8 +107,7 @@ export function BurnChart({ series, timeZone, label }: BurnChartProps): ReactEle
           stroke="var(--series-1)"
           strokeWidth={2.25}
           fill="url(#burn-water)"
-          isAnimationActive={!still}
-          animationDuration={350}
+          isAnimationActive={false}
           activeDot={{ r: 4 }}
         />
       </ComposedChart>

@@ -55,11 +55,6 @@ export function monthText(ms: number, locale: string, timeZone: string): string 
   return format(ms, locale, timeZone, { month: "long", year: "numeric" });
 }
 
-/** A half-open period as its first and last local day: "1 Nov to 30 Nov" is the caller's to join. */
-export function lastInstant(endMs: number): number {
-  return endMs - 1;
-}
-
 /** "Asia/Shanghai (UTC+8)": the zone by name and its offset at the instant. */
 export function zoneText(ms: number, timeZone: string): string {
   const part = new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "shortOffset" })

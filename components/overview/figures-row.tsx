@@ -91,6 +91,7 @@ export function FiguresRow({ view }: { readonly view: Overview }): ReactElement 
         {held === null ? <span className="text-soft">–</span> : <MoneyWithCode nanos={held} currency={currency} />}
       </Figure>
       <Figure
+        testId="saved"
         label={t("saved")}
         note={t("savedNote", { count: countText(view.month.totals.downgradeRequests, locale) })}
       >

@@ -126,7 +126,6 @@ export const budgetNode = z.object({
 export type BudgetNode = z.infer<typeof budgetNode>;
 
 export const namedLadder = z.object({ name: z.string(), ladder: ladderSchema });
-export type NamedLadder = z.infer<typeof namedLadder>;
 
 export const budgetTree = z.object({
   organisation: organisationView,

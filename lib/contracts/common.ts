@@ -35,7 +35,6 @@ export const consoleError = z.object({
     requestId: z.string(),
   }),
 });
-export type ConsoleError = z.infer<typeof consoleError>;
 
 /** Answer of a write. `auditId` names the audit row; `POST /api/console/undo` takes it back while `undoable`. */
 export const writeResult = z.object({ id: idText, auditId: idText, undoable: z.boolean() });

@@ -16,7 +16,6 @@ export const signInInput = z.object({
     .regex(/^[^\s@]+@[^\s@]+$/u, "email_malformed"),
   password: z.string().min(1, "required").max(256),
 });
-export type SignInInput = z.infer<typeof signInInput>;
 
 /** For the shell: who is signed in, where, and which pages to offer. */
 export const sessionView = z.object({
