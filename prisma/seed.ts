@@ -1,6 +1,7 @@
 /**
- * Fills an empty installation with the sample company: `tsx prisma/seed.ts`. Idempotent: a finished sample is left alone,
- * one that a dying seed left unfinished is removed and made anew, and two seeds at once take turns. Prints one JSON line:
+ * Fills an empty installation with the sample company: `tsx prisma/seed.ts`. Idempotent: a finished sample is left alone, as
+ * is an installation with a real company; a sample that a dying seed left unfinished is removed and made anew, and two
+ * seeds at once take turns. Prints one JSON line:
  * the sign-in and a key the first time, `{"alreadySeeded":true}` after.
  */
 import process from "node:process";
@@ -13,6 +14,7 @@ import { withAdvisoryLock } from "@/lib/db/advisory-lock";
 import { systemClock } from "@/lib/domain/clock";
 import { newId } from "@/lib/domain/ids";
 import { insertAuditEntry, listAuditEntries } from "@/lib/db/audit-log";
+import { listOrganisations } from "@/lib/db/organisations";
 import { listSampleOrganisationIds } from "@/lib/db/sample-data";
 import { connectHot } from "@/lib/redis/client";
 import type { HotConnection } from "@/lib/redis/client";
@@ -48,6 +50,8 @@ async function seed(deps: ControlDeps, store: HotConnection): Promise<SeededComp
     return null;
   }
   if (ids.length > 0) await removeSampleData(deps, seedPrincipal);
+  // A company that is not a sample works here: made-up money has no place beside it.
+  else if ((await listOrganisations(deps.db.prisma)).length > 0) return null;
   // Many small changes, one push at the end.
   const quiet: ControlDeps = { ...deps, publishes: false };
   const toMs = deps.clock.nowMs() - 60_000;
