@@ -26,6 +26,7 @@ export class Fleet {
   private readonly workers: (MeasuredProcess | undefined)[];
   private redis: { readonly pid: number; readonly exited: Promise<unknown> };
   private readonly marks: AppendOnlyMarks;
+  private readonly frozen = new Set<string>();
   private redisKilledAtMs = 0;
   private generation = 0;
 
@@ -52,6 +53,11 @@ export class Fleet {
   /** Where gateways listen that are up. */
   urls(): string[] {
     return this.gateways.flatMap((gateway) => (gateway ? [gateway.url] : []));
+  }
+
+  /** Those of them that never stood still: what they knew nothing but they themselves can have lost. */
+  steadyUrls(): string[] {
+    return this.urls().filter((url) => !this.frozen.has(url));
   }
 
   get gatewayCount(): number {
@@ -84,6 +90,7 @@ export class Fleet {
     const gateway = this.gateways[index];
     if (!gateway) return false;
     this.counts.gatewayFreezes += 1;
+    this.frozen.add(gateway.url);
     this.session.say(`gateway ${String(index + 1)} stands still for ${String(Math.round(forMs))} ms`);
     process.kill(gateway.pid, "SIGSTOP");
     await pause(forMs);

@@ -5,7 +5,7 @@ import { countBy } from "../harness/load";
 import type { BenchSession } from "../harness/session";
 import type { BenchStack } from "../harness/stack";
 import { moneyText, tableText } from "../harness/table";
-import type { KillCounts } from "./fleet";
+import type { Fleet } from "./fleet";
 import type { Attempt } from "./traffic";
 import type { Findings } from "./verify";
 
@@ -72,8 +72,11 @@ export async function printRun(
   stack: BenchStack,
   companies: readonly Company[],
   attempts: readonly Attempt[],
-  kills: KillCounts,
+  fleet: Fleet,
 ): Promise<void> {
+  const kills = fleet.counts;
+  const steady = new Set(fleet.steadyUrls());
+  const ofSteady = attempts.filter((attempt) => steady.has(attempt.url));
   session.say(callsTable(attempts));
   const counts = await readCounts(stack, companies);
   const rows: [string, string | number][] = [
@@ -89,6 +92,7 @@ export async function printRun(
     ["of them expired or of unknown outcome", counts?.expired ?? "?"],
     ["entries corrected", counts?.corrected ?? "?"],
     ["whole answers known by estimate or bill alone", await countForgotten(stack, attempts)],
+    ["of them of gateways that lived throughout", await countForgotten(stack, ofSteady)],
     ["booked late", counts?.late ?? "?"],
     ["booked from the bill", counts?.from_bill ?? "?"],
     ["overage (answers dearer than their hold), USD", moneyText(BigInt(counts?.overage ?? "0"))],

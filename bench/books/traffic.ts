@@ -10,6 +10,8 @@ export interface Attempt {
   /** 0: no answer. */
   readonly status: number;
   readonly requestId: string;
+  /** The gateway process that was called; "" where none was up. */
+  readonly url: string;
   /** Whether the answer was read to its end. */
   readonly isWhole: boolean;
   readonly isHungUp: boolean;
@@ -95,6 +97,6 @@ export class Traffic {
       clearTimeout(timer);
     }
     const isHungUp = hangUp.signal.aborted;
-    return { attempt: { kind: call.kind, ...seen, isWhole, isHungUp, isRetry }, retryAfterMs };
+    return { attempt: { kind: call.kind, ...seen, url: url ?? "", isWhole, isHungUp, isRetry }, retryAfterMs };
   }
 }
