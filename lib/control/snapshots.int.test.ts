@@ -162,6 +162,16 @@ describe("the outbox", () => {
     expect((await limitOf(org))["l"]).toBe("2000");
   });
 
+  test("a forced whole stands although other publishers see its epoch first", async () => {
+    const org = await createTestOrganisation(deps);
+    for (let round = 0; round < 15; round += 1) {
+      await deps.redis.hset(keysOf(org.organisationId).limit(organisationBudget(org).id), "l", "1");
+      const eager = Array.from({ length: 5 }, () => publishChanges(deps, org.organisationId));
+      await Promise.all([publishAll(deps, org.organisationId, { force: true }), ...eager]);
+      expect((await limitOf(org))["l"]).toBe(organisationBudget(org).limitAmount.toString());
+    }
+  });
+
   test("many writers and publishers at once end with Redis equal to the database and an empty outbox", async () => {
     const org = await createTestOrganisation(deps);
     const ref = { organisationId: org.organisationId, budgetId: organisationBudget(org).id };

@@ -26,6 +26,7 @@ interface Read {
 }
 
 const PUBLISH_TIMEOUT_MS = 2_000;
+const FORCED_ATTEMPTS = 5;
 
 /** Pushes what is pending of one organisation; the whole when Redis turns out to have lost an earlier push. */
 export async function publishChanges(deps: ControlDeps, organisationId: string): Promise<PublishResult> {
@@ -57,15 +58,20 @@ export async function publishAll(
   const present = await findOrganisation(deps.db.prisma, organisationId);
   if (present === null) return { outcome: "idle", epoch: 0n };
   if (!options.force && standing === present.snapshotEpoch) return { outcome: "already", epoch: standing };
-  // A database restored from a backup is behind Redis; its epoch must overtake what stands there to be heard.
-  if (options.force || standing > present.snapshotEpoch) {
-    await raiseEpoch(deps.db.prisma, organisationId, standing + 1n);
+  for (let attempt = 1; ; attempt += 1) {
+    // A database restored from a backup is behind Redis; its epoch must overtake what stands there to be heard.
+    if (options.force || standing > present.snapshotEpoch) {
+      await raiseEpoch(deps.db.prisma, organisationId, standing + 1n);
+    }
+    const read = await readWhole(deps, organisationId);
+    if (read === null) return { outcome: "idle", epoch: 0n };
+    const reply = await pushSnapshot(deps.redis, read.push);
+    // Another publisher that saw the raised epoch first has pushed only what it knew to be pending, which may be nothing:
+    // a whole that was forced must stand, under the next epoch.
+    if (options.force && reply.outcome !== "published" && attempt < FORCED_ATTEMPTS) continue;
+    await notePublished(deps.db.prisma, organisationId, read.push.epoch, read.changeIds);
+    return { outcome: reply.outcome === "published" ? "whole" : "already", epoch: reply.epoch };
   }
-  const read = await readWhole(deps, organisationId);
-  if (read === null) return { outcome: "idle", epoch: 0n };
-  const reply = await pushSnapshot(deps.redis, read.push);
-  await notePublished(deps.db.prisma, organisationId, read.push.epoch, read.changeIds);
-  return { outcome: reply.outcome === "published" ? "whole" : "already", epoch: reply.epoch };
 }
 
 export interface DrainResult {
