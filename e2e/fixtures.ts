@@ -37,8 +37,10 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     { scope: "worker" },
   ],
   company: async ({ control }, use) => {
+    // Its models are served by the stand-in provider of the product under test.
+    const sandboxUrl = `${e2eEnvironment().sandboxUrl}/v1`;
     await use(async (options = {}) => {
-      const organisation = await createTestOrganisation(control, options);
+      const organisation = await createTestOrganisation(control, { sandboxUrl, ...options });
       const person = async (role: Role, consumerId = organisation.organisationId): Promise<Person> => {
         const made = {
           email: `${role}-${randomBytes(6).toString("hex")}@example.com`,
