@@ -45,6 +45,7 @@ export interface Denial {
   readonly param?: string;
   readonly budget?: BudgetFacts;
   readonly rungBasisPoints?: number;
+  readonly rungName?: string | null;
   readonly retryAfterMs?: number;
   readonly model?: string;
 }

@@ -26,3 +26,8 @@ export function meterAmounts(cost: bigint, inputTokens: number, outputTokens: nu
     requests: 1n,
   };
 }
+
+/** used / limit in basis points, rounded down; null where the limit is nothing. */
+export function usageRatio(used: bigint, limit: bigint): number | null {
+  return limit === 0n ? null : Number((used * 10_000n) / limit);
+}

@@ -145,3 +145,8 @@ export function downgradeTarget(policy: EffectivePolicy, model: string): string 
 export function actionFor(rung: Rung, trafficClass: string): Action {
   return rung.actions[trafficClass] ?? rung.actions["*"] ?? { kind: "refuse" };
 }
+
+/** The rung that holds at a usage ratio; undefined where the ladder has none there. */
+export function rungAt(ladder: Ladder | undefined, basisPoints: number): Rung | undefined {
+  return ladder?.rungs.findLast((rung) => rung.atBasisPoints <= basisPoints);
+}

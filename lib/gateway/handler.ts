@@ -5,6 +5,7 @@
 import type { Denial } from "@/lib/domain/denial";
 import { denial, isDenial } from "@/lib/domain/denial";
 import { newId } from "@/lib/domain/ids";
+import { usageRatio } from "@/lib/domain/lines";
 import type { RefusalEvent } from "@/lib/domain/usage-event";
 import type { Authenticated, Received } from "./exchange";
 import type { GatewayContext, GovernedRoute, PipelineDeps, Refused } from "./pipeline";
@@ -84,6 +85,8 @@ function explain(refusal: Denial): Record<string, unknown> | null {
     settled: String(budget.used),
     held: String(budget.held),
     rungBasisPoints: refusal.rungBasisPoints ?? null,
+    rungName: refusal.rungName ?? null,
+    ratioBasisPoints: usageRatio(budget.used + budget.held, budget.limit),
   };
 }
 

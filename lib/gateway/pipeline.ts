@@ -113,6 +113,17 @@ async function reserveSafely(
   }
 }
 
+/** Aborts the upstream when the client of a stream leaves, where the policy says cut. */
+function watchClient(request: Request, held: Held): { signal: AbortSignal; isGone: () => boolean } {
+  const abort = new AbortController();
+  let isGone = false;
+  request.signal.addEventListener("abort", () => {
+    isGone = true;
+    if (held.caller.chain.policy.clientGone === "cut") abort.abort();
+  });
+  return { signal: abort.signal, isGone: () => isGone };
+}
+
 /** Sends a held call and answers. Every path ends the reservation or hands it to the stream that will. */
 async function serve(
   held: Held,
@@ -121,21 +132,15 @@ async function serve(
   context: ErrorContext,
   deps: PipelineDeps,
 ): Promise<Response> {
-  const abort = new AbortController();
-  let isClientGone = false;
-  if (held.request.isStream) {
-    request.signal.addEventListener("abort", () => {
-      isClientGone = true;
-      if (held.caller.chain.policy.clientGone === "cut") abort.abort();
-    });
-  }
+  // A plain call is read to its end whatever the client does: nobody aborts it.
+  const client = held.request.isStream ? watchClient(request, held) : undefined;
   try {
-    const upstream = await forward(held, abort.signal, deps);
+    const upstream = await forward(held, client?.signal, deps);
     return await answer(held, upstream, ending, context, deps);
   } catch (error) {
     const failure = error instanceof UpstreamFailure ? error : new UpstreamFailure("unknown", "closed", error);
     if (failure.reach === "unserved") await ending.void();
-    else if (isClientGone) await endUnheard(held, ending);
+    else if (client?.isGone()) await endUnheard(held, ending);
     else await ending.unknown(null);
     const isTimeout = failure.reason === "timeout";
     return upstreamErrorResponse(

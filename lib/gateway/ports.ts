@@ -128,7 +128,8 @@ export interface UpstreamRequest {
   readonly body: Uint8Array | string;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  readonly signal: AbortSignal;
+  /** Only where somebody may abort: watching a signal costs every call that does not need one. */
+  readonly signal?: AbortSignal;
 }
 
 export interface UpstreamResponse {

@@ -89,7 +89,7 @@ export function createHttpClient(options: HttpClientOptions): ProviderClient & {
         method: "POST",
         headers: secret === null ? call.headers : { ...call.headers, authorization: `Bearer ${secret}` },
         body: call.body,
-        signal: call.signal,
+        ...(call.signal ? { signal: call.signal } : {}),
         headersTimeout: call.timeoutMs,
         bodyTimeout: options.idleTimeoutMs ?? 120_000,
       });

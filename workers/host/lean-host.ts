@@ -49,6 +49,13 @@ function gatewayListener(gateway: RunningGateway, pending: Set<Promise<unknown>>
   });
 }
 
+/** The last hop of X-Forwarded-For is the peer we saw: what stands before it may be anybody's word. */
+function nameCaller(request: IncomingMessage): void {
+  const said = request.headers["x-forwarded-for"];
+  const peer = request.socket.remoteAddress ?? "unknown";
+  request.headers["x-forwarded-for"] = said === undefined ? peer : `${String(said)}, ${peer}`;
+}
+
 /** Only the path matters here; hosts never see the query. */
 function isGatewayPath(url: string | undefined): boolean {
   return (
@@ -86,7 +93,10 @@ export async function startLeanHost(options: LeanHostOptions): Promise<LeanHost>
   const fallback = options.fallback?.request ?? notFound;
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     if (isGatewayPath(request.url)) void gatewayRequest(request, response);
-    else fallback(request, response);
+    else {
+      nameCaller(request);
+      fallback(request, response);
+    }
   });
   const { fallback: behind } = options;
   if (behind?.upgrade) server.on("upgrade", behind.upgrade);

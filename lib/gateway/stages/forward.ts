@@ -29,7 +29,7 @@ export function upstreamBody(held: Held): string {
 /** Throws UpstreamFailure. */
 export async function forward(
   held: Held,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
   deps: { readonly providers: ProviderClient; readonly tagger: RequestTagger },
 ): Promise<UpstreamResponse> {
   const { serving, caller } = held;
@@ -48,6 +48,6 @@ export async function forward(
       }),
     },
     timeoutMs: serving.deployment.timeoutMs,
-    signal,
+    ...(signal ? { signal } : {}),
   });
 }

@@ -1,6 +1,6 @@
 /** One round trip: takes the hold of the rung in force on every budget above the caller, or answers why not. */
 import type { ActionKind } from "@/lib/domain/policy";
-import { ACTION_KINDS } from "@/lib/domain/policy";
+import { ACTION_KINDS, rungAt } from "@/lib/domain/policy";
 import type { BudgetFacts, Denial } from "@/lib/domain/denial";
 import { denial } from "@/lib/domain/denial";
 import type { CompiledCall, Serving } from "../compiled-call";
@@ -82,13 +82,15 @@ function rungDenial(
   outcome: Extract<ReserveOutcome, { code: "rung" }>,
 ): Denial {
   const budget = budgetFacts(caller, call, outcome.binding);
-  const facts = { ...(budget ? { budget } : {}), rungBasisPoints: outcome.rungBasisPoints };
+  const name = call.decision.budgets[outcome.binding.budget]?.budget.ladder ?? "";
+  const rung = rungAt(caller.chain.policy.ladders[name], outcome.rungBasisPoints);
+  const facts = {
+    ...(budget ? { budget } : {}),
+    rungBasisPoints: outcome.rungBasisPoints,
+    rungName: rung?.name ?? null,
+  };
   const action: ActionKind = ACTION_KINDS[outcome.plan] ?? "refuse";
   if (action === "refuse" || outcome.rungBasisPoints >= 10_000) return denial("budget_exhausted", facts);
-  const ladder = call.decision.budgets[outcome.binding.budget]?.budget.ladder ?? "";
-  const rung = caller.chain.policy.ladders[ladder]?.rungs.findLast(
-    (step) => step.atBasisPoints <= outcome.rungBasisPoints,
-  );
   const seconds = (rung?.actions[caller.trafficClass] ?? rung?.actions["*"])?.retryAfterSeconds;
   return denial("protected_rung", {
     ...facts,

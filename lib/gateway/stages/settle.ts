@@ -1,7 +1,8 @@
 /** The end of a reservation: what was used, what it cost, which lines it charges, and why the call was served as it was. */
 import { convertNanos } from "@/lib/domain/money";
-import { meterAmounts } from "@/lib/domain/lines";
+import { meterAmounts, usageRatio } from "@/lib/domain/lines";
 import type { ChargedLine, Outcome, TokenUsage } from "@/lib/domain/usage-event";
+import { rungAt } from "@/lib/domain/policy";
 import { costOf } from "@/lib/pricing/cost";
 import type { Held } from "../exchange";
 import type { BudgetLedger, Settlement } from "../ports";
@@ -51,22 +52,23 @@ function chargedLines(held: Held, usage: TokenUsage, amount: bigint): ChargedLin
   );
 }
 
+/** Why the call was served as it was, in data: the budget that bound it, how full it was, the rung, the plan. */
 function explanationOf(held: Held): Record<string, unknown> {
   const { binding, caller } = held;
-  const planned = binding === null ? undefined : held.call.decision.budgets[binding.budget]?.budget;
+  const budget = binding === null ? undefined : held.call.decision.budgets[binding.budget]?.budget;
+  const note = caller.ignoredClaim === null ? {} : { ignoredClass: caller.ignoredClaim };
+  const served = { plan: held.serving.plan.decision, rungBasisPoints: held.rungBasisPoints, ...note };
+  if (!budget || !binding) return served;
+  const ladder = budget.ladder === null ? undefined : caller.chain.policy.ladders[budget.ladder];
   return {
-    plan: held.serving.plan.decision,
-    rungBasisPoints: held.rungBasisPoints,
-    ...(planned && binding
-      ? {
-          budgetId: planned.id,
-          ladder: planned.ladder,
-          settled: String(binding.settled),
-          held: String(binding.held),
-          limit: String(binding.limit),
-        }
-      : {}),
-    ...(caller.ignoredClaim === null ? {} : { ignoredClass: caller.ignoredClaim }),
+    ...served,
+    budgetId: budget.id,
+    ladder: budget.ladder,
+    rungName: rungAt(ladder, held.rungBasisPoints)?.name ?? null,
+    ratioBasisPoints: usageRatio(binding.settled + binding.held, binding.limit),
+    settled: String(binding.settled),
+    held: String(binding.held),
+    limit: String(binding.limit),
   };
 }
 
