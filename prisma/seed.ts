@@ -8,6 +8,7 @@ import process from "node:process";
 import { ensureGeneration } from "@/lib/control/recovery";
 import type { ControlDeps } from "@/lib/control/deps";
 import { removeSampleData } from "@/lib/control/sample-data";
+import { addSandboxModels } from "@/lib/control/sandbox-models";
 import { publishAll } from "@/lib/control/snapshots";
 import { closeDb, getDb } from "@/lib/db/client";
 import { withAdvisoryLock } from "@/lib/db/advisory-lock";
@@ -16,12 +17,13 @@ import { newId } from "@/lib/domain/ids";
 import { insertAuditEntry, listAuditEntries } from "@/lib/db/audit-log";
 import { listOrganisations } from "@/lib/db/organisations";
 import { listSampleOrganisationIds } from "@/lib/db/sample-data";
+import { hasUsers } from "@/lib/db/users";
 import { connectHot } from "@/lib/redis/client";
 import type { HotConnection } from "@/lib/redis/client";
 import { createLogger } from "@/lib/telemetry/logger";
 import { buildCompany, seedPrincipal } from "./seed/build-company";
 import type { SeededCompany } from "./seed/build-company";
-import { addSandbox, addVendors } from "./seed/build-models";
+import { addVendors } from "./seed/build-models";
 import { HISTORY_MS, writeHistory } from "./seed/history";
 import { bookHistory, raiseAlerts } from "./seed/book-history";
 import { addRecentChanges } from "./seed/recent-changes";
@@ -50,8 +52,9 @@ async function seed(deps: ControlDeps, store: HotConnection): Promise<SeededComp
     return null;
   }
   if (ids.length > 0) await removeSampleData(deps, seedPrincipal);
-  // A company that is not a sample works here: made-up money has no place beside it.
-  else if ((await listOrganisations(deps.db.prisma)).length > 0) return null;
+  // A company that is not a sample works here, or somebody took the sample away and is about to found one: made-up money
+  // has no place beside it.
+  else if ((await listOrganisations(deps.db.prisma)).length > 0 || (await hasUsers(deps.db.prisma))) return null;
   // Many small changes, one push at the end.
   const quiet: ControlDeps = { ...deps, publishes: false };
   const toMs = deps.clock.nowMs() - 60_000;
@@ -59,8 +62,10 @@ async function seed(deps: ControlDeps, store: HotConnection): Promise<SeededComp
   const company = await buildCompany(quiet);
   const { organisationId, apps, budgets } = company;
   const sandboxUrl = process.env["SANDBOX_URL"] ?? DEFAULT_SANDBOX_URL;
-  const { providerId, models } = await addSandbox(quiet, organisationId, sandboxUrl, fromMs - 1);
-  await addVendors(quiet, organisationId, process.env, fromMs - 1);
+  const pricedFromMs = fromMs - 1;
+  const sandbox = { organisationId, sandboxUrl, pricedFromMs };
+  const { providerId, models } = await addSandboxModels(quiet, seedPrincipal, sandbox);
+  await addVendors(quiet, organisationId, process.env, pricedFromMs);
   const calendar = { timeZone: "Asia/Shanghai", fiscalYearStartMonth: 1, weekStartsOn: 1 as const };
   const plan = { organisationId, providerId, calendar, apps, models, budgets, fromMs, toMs };
   const history = writeHistory(plan);
@@ -113,7 +118,7 @@ async function main(): Promise<void> {
   try {
     await new Promise<void>((resolve) => store.onRunId(() => resolve()));
     const made = process.argv.includes("--remove")
-      ? await removeSampleData(deps, seedPrincipal)
+      ? await removeSampleData(deps, seedPrincipal, { keepsOwners: true })
       : await withAdvisoryLock(deps.db.pool, SEED_LOCK, "seed", async () => seedResult(await seed(deps, store)));
     console.log(JSON.stringify(made ?? { alreadySeeded: true }));
   } finally {

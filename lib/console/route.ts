@@ -13,7 +13,8 @@ import { getConsoleServices } from "@/lib/wiring/console";
 import { isPermitted } from "./principal";
 import type { ConsolePrincipal } from "./principal";
 import { isOwnPage } from "./same-origin";
-import { currentPrincipal } from "./session";
+import { currentPerson, currentPrincipal } from "./session";
+import type { Person } from "./session";
 
 const STATUS: Readonly<Record<FaultCode, number>> = {
   invalid_request: 400,
@@ -39,8 +40,8 @@ export interface ReadCall<Params, Query> {
   readonly query: Query;
 }
 
-export interface WriteCall<Params, Input> {
-  readonly who: ConsolePrincipal;
+export interface WriteCall<Params, Input, Who = ConsolePrincipal> {
+  readonly who: Who;
   readonly params: Params;
   readonly input: Input;
   readonly idempotencyKey: string;
@@ -59,6 +60,12 @@ function failure(error: unknown, requestId: string): Response {
   const message = fault.code === "forbidden" ? "Not found" : fault.publicMessage;
   const fields = fault.fields === undefined ? {} : { fields: fault.fields };
   return answer({ error: { code, message, requestId, ...fields } }, requestId, status);
+}
+
+async function signedIn(): Promise<Person> {
+  const person = await currentPerson();
+  if (person === null) throw new AppError("unauthenticated", "Sign in first");
+  return person;
 }
 
 async function permitted(action: Action): Promise<ConsolePrincipal> {
@@ -114,10 +121,12 @@ export function readRoute<Query extends z.ZodType, Answer extends z.ZodType, Par
   };
 }
 
-interface WriteRoute<Input extends z.ZodType, Answer extends z.ZodType> {
-  readonly action: Action;
+interface WriteContract<Input extends z.ZodType, Answer extends z.ZodType> {
   readonly input: Input;
   readonly answer: Answer;
+}
+interface WriteRoute<Input extends z.ZodType, Answer extends z.ZodType> extends WriteContract<Input, Answer> {
+  readonly action: Action;
 }
 
 /** A POST, PATCH or DELETE. The use case checks the permission again at the very node it changes. */
@@ -125,11 +134,27 @@ export function writeRoute<Input extends z.ZodType, Answer extends z.ZodType, Pa
   route: WriteRoute<Input, Answer>,
   write: (call: WriteCall<Params, z.output<Input>>) => Promise<z.input<Answer>>,
 ): Handler<Params> {
+  return writeOf(route, () => permitted(route.action), write);
+}
+
+/** A write of somebody who may not belong to any organisation yet: only that they are signed in is asked here. */
+export function personWriteRoute<Input extends z.ZodType, Answer extends z.ZodType, Params = Record<string, never>>(
+  route: WriteContract<Input, Answer>,
+  write: (call: WriteCall<Params, z.output<Input>, Person>) => Promise<z.input<Answer>>,
+): Handler<Params> {
+  return writeOf(route, signedIn, write);
+}
+
+function writeOf<Input extends z.ZodType, Answer extends z.ZodType, Params, Who>(
+  route: WriteContract<Input, Answer>,
+  enter: () => Promise<Who>,
+  write: (call: WriteCall<Params, z.output<Input>, Who>) => Promise<z.input<Answer>>,
+): Handler<Params> {
   return async (request, context) => {
     const requestId = newId("req", getConsoleServices().clock.nowMs());
     try {
       if (!isOwnPage(request.headers, webEnv().NEXTAUTH_URL)) throw new AppError("not_found", "Not found");
-      const who = await permitted(route.action);
+      const who = await enter();
       const idempotencyKey = request.headers.get("idempotency-key");
       if (idempotencyKey === null) throw new AppError("invalid_request", "An Idempotency-Key is needed");
       const input = parsed(route.input, await bodyOf(request));

@@ -3,6 +3,7 @@ import "server-only";
 import { createApiKey, revokeApiKey, rotateApiKey } from "@/lib/control/api-keys";
 import { createBudget, freezeBudget, unfreezeBudget, updateBudget } from "@/lib/control/budgets";
 import type { BudgetResult } from "@/lib/control/budgets";
+import { createFirstOrganisation } from "@/lib/control/first-organisation";
 import { grantBudget } from "@/lib/control/grants";
 import { removeSampleData } from "@/lib/control/sample-data";
 import { undoChange } from "@/lib/control/undo";
@@ -14,9 +15,12 @@ import type {
 } from "@/lib/contracts/budgets";
 import type { UndoInput, WriteResult } from "@/lib/contracts/common";
 import type { ApiKeySecretResult, CreateApiKeyInput, RevokeApiKeyInput, RotateApiKeyInput } from "@/lib/contracts/keys";
+import type { FirstOrganisationInput } from "@/lib/contracts/organisations";
 import { getControl } from "@/lib/wiring/control";
 import { controlFor } from "./control";
 import type { WriteCall } from "./route";
+import type { Person } from "./session";
+import { sandboxUrl } from "./welcome";
 
 export interface WithId {
   readonly id: string;
@@ -87,4 +91,13 @@ export async function writeSampleRemoval(
 ): Promise<{ organisationIds: string[] }> {
   const { organisationIds } = await removeSampleData(getControl(), call.who.principal);
   return { organisationIds: [...organisationIds] };
+}
+
+/** Repeating it finds the organisation that the first one made and says so: `conflict`. */
+export async function writeFirstOrganisation(
+  call: WriteCall<NoParams, FirstOrganisationInput, Person>,
+): Promise<{ id: string }> {
+  const deps = { ...getControl(), requestId: call.requestId };
+  const made = await createFirstOrganisation(deps, call.who.principal, call.input, { sandboxUrl: sandboxUrl() });
+  return { id: made.organisation.id };
 }

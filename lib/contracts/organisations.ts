@@ -26,6 +26,25 @@ export const createOrganisationInput = z.strictObject({
 });
 export type CreateOrganisationInput = z.input<typeof createOrganisationInput>;
 
+/** What the founder of an installation's first organisation chooses; the rest has defaults that owners can change. */
+export const firstOrganisationInput = z.strictObject({
+  name: nameText,
+  currency: currencyText,
+  timeZone: z.string().refine(isTimeZone, "time_zone_unknown"),
+  fiscalYearStartMonth: z.int().min(1).max(12),
+  locale: z.enum(["en", "zh-CN"]),
+  /** The app that holds the first API keys. */
+  appName: nameText,
+  /** Adds the stand-in provider and its models. Its prices are in USD, so only with that currency. */
+  withSandbox: z.boolean(),
+});
+export type FirstOrganisationInput = z.infer<typeof firstOrganisationInput>;
+
+export const organisationFounded = z.object({ id: idText });
+
+/** Whether gateways may serve the organisation: its counters are proved and its fence has fallen. */
+export const organisationReady = z.object({ ready: z.boolean() });
+
 /** Currency and time zone are fixed: counters and periods are counted in them. */
 export const updateOrganisationInput = z.strictObject({
   name: nameText.optional(),

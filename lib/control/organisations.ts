@@ -1,18 +1,20 @@
 /** Organisations: made by the installation's operator, changed by their owners and engineers. */
-import type { z } from "zod";
 import { createOrganisationInput, updateOrganisationInput } from "@/lib/contracts/organisations";
 import type { CreateOrganisationInput, UpdateOrganisationInput } from "@/lib/contracts/organisations";
 import { insertAuditEntry } from "@/lib/db/audit-log";
 import { inTransaction } from "@/lib/db/client";
+import type { Tx } from "@/lib/db/client";
 import { insertConsumer } from "@/lib/db/consumers";
 import { orConflict } from "@/lib/db/errors";
 import { insertOrganisation, raiseEpoch, updateOrganisation as updateRow } from "@/lib/db/organisations";
+import type { NewOrganisation } from "@/lib/db/organisations";
 import { insertSnapshotChanges } from "@/lib/db/snapshot-changes";
 import type { Organisation } from "@/lib/domain/entities";
 import { newId } from "@/lib/domain/ids";
 import { may, organisationScope } from "@/lib/domain/role";
 import type { Principal } from "@/lib/domain/role";
 import { changeOrganisation, notFound } from "./change";
+import type { ChangeAudit } from "./change";
 import type { ControlDeps } from "./deps";
 import { publishAfterCommit } from "./snapshots";
 import { definedOnly, parseInput } from "./validate";
@@ -25,15 +27,13 @@ export async function createOrganisation(
 ): Promise<{ readonly organisation: Organisation; readonly auditId: string }> {
   const values = parseInput(createOrganisationInput, input);
   const nowMs = deps.clock.nowMs();
-  const id = values.id ?? inventId(nowMs);
+  const id = values.id ?? inventOrganisationId(nowMs);
   if (!may(principal, "organisation.create", organisationScope(id))) throw notFound();
   const result = await inTransaction(deps.db, async (tx) => {
-    const row = { ...values, id };
-    const organisation = await orConflict(insertOrganisation(tx, row), "An organisation with this id exists", "id");
-    const root = { id, organisationId: id, parentId: null, kind: "organization" as const, name: values.name };
-    await insertConsumer(tx, { ...root, costCentre: null, ownerUserId: null });
-    const auditId = newId("aud", nowMs);
-    await insertAuditEntry(tx, creationAudit(principal, auditId, id, values, new Date(nowMs), deps.requestId));
+    const organisation = await insertOrganisationWithRoot(tx, { ...values, id });
+    const audit = { tx, principal, organisationId: id, nowMs, requestId: deps.requestId };
+    const about = { action: "organisation.create", objectType: "organisation", objectId: id, after: values };
+    const auditId = await auditCreation(audit, about);
     await insertSnapshotChanges(tx, id, [
       { entity: "organisation", entityId: id },
       { entity: "consumer", entityId: id },
@@ -74,31 +74,44 @@ export async function updateOrganisation(
   });
 }
 
-function creationAudit(
-  principal: Principal,
-  id: string,
-  organisationId: string,
-  after: z.output<typeof createOrganisationInput>,
-  now: Date,
-  requestId: string | undefined,
-) {
-  return {
+/** The organisation's row and the root of its tree, which has the same id. `conflict` when the id is taken. */
+export async function insertOrganisationWithRoot(tx: Tx, row: NewOrganisation): Promise<Organisation> {
+  const organisation = await orConflict(insertOrganisation(tx, row), "An organisation with this id exists", "id");
+  const { id, name } = row;
+  const root = { id, organisationId: id, parentId: null, kind: "organization" as const, name };
+  await insertConsumer(tx, { ...root, costCentre: null, ownerUserId: null });
+  return organisation;
+}
+
+/** What the audit rows of a founding have in common: there is no organisation yet that `changeOrganisation` could lock. */
+interface CreationAudit {
+  readonly tx: Tx;
+  readonly principal: Principal;
+  readonly organisationId: string;
+  readonly nowMs: number;
+  readonly requestId: string | undefined;
+}
+
+/** Writes the audit row of something made together with its organisation; returns its id. */
+export async function auditCreation(audit: CreationAudit, entry: Omit<ChangeAudit, "before">): Promise<string> {
+  const id = newId("aud", audit.nowMs);
+  const now = new Date(audit.nowMs);
+  await insertAuditEntry(audit.tx, {
     id,
-    organisationId,
-    actorId: principal.userId,
-    actorLabel: principal.label,
-    action: "organisation.create",
-    objectType: "organisation",
-    objectId: organisationId,
+    organisationId: audit.organisationId,
+    actorId: audit.principal.userId,
+    actorLabel: audit.principal.label,
     before: null,
-    after,
-    requestId: requestId ?? null,
+    after: null,
+    ...entry,
+    requestId: audit.requestId ?? null,
     effectiveAt: now,
     createdAt: now,
-  };
+  });
+  return id;
 }
 
 /** Lower-case letters and digits, as keys and hash tags want it; starts with a letter so that it reads as a name. */
-function inventId(nowMs: number): string {
+export function inventOrganisationId(nowMs: number): string {
   return `o${newId("req", nowMs).slice(-11)}`;
 }

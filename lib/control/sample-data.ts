@@ -11,16 +11,21 @@ import type { ControlDeps } from "./deps";
 
 const REMOVAL_TIMEOUT_MS = 60_000;
 
-/** Removes every sample organisation that the principal may remove; returns their ids. `not_found` when there is none. */
+/**
+ * Removes every sample organisation that the principal may remove; returns their ids. `not_found` when there is none. The
+ * person who removes it keeps the account, as do its owners where `keepsOwners` says so: somebody must be able to sign in
+ * and found the real organisation.
+ */
 export async function removeSampleData(
   deps: ControlDeps,
   principal: Principal,
+  options: { readonly keepsOwners?: boolean } = {},
 ): Promise<{ readonly organisationIds: readonly string[] }> {
   const ids = (await listSampleOrganisationIds(deps.db.prisma)).filter(
     (id) => isMember(principal, id) && may(principal, "sample.remove", organisationScope(id)),
   );
   if (ids.length === 0) throw notFound();
-  for (const id of ids) await removeOne(deps, id);
+  for (const id of ids) await removeOne(deps, id, { userId: principal.userId, owners: options.keepsOwners === true });
   return { organisationIds: ids };
 }
 
@@ -29,13 +34,17 @@ export async function removeSampleData(
  * Redis lost its push. The other way round, keys of nobody would stay and open doors. Once more after it, for what a call
  * in flight wrote meanwhile.
  */
-async function removeOne(deps: ControlDeps, organisationId: string): Promise<void> {
+async function removeOne(
+  deps: ControlDeps,
+  organisationId: string,
+  keep: { readonly userId: string | null; readonly owners: boolean },
+): Promise<void> {
   const removed = await inTransaction(
     deps.db,
     async (tx) => {
       if (!(await lockOrganisation(tx, organisationId))) return false;
       if ((await findOrganisation(tx, organisationId))?.isSample !== true) return false;
-      await deleteSampleOrganisation(tx, organisationId);
+      await deleteSampleOrganisation(tx, organisationId, keep);
       await removeOrganisationKeys(deps.redis, organisationId);
       return true;
     },

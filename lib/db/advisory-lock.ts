@@ -3,7 +3,7 @@ import type { SqlClient, SqlPool } from "./pool";
 import { withSqlTransaction } from "./pool";
 
 /** Namespaces of our advisory locks. */
-export const LOCKS = { recovery: 7270933, reconcile: 7270934, booking: 7270935 } as const;
+export const LOCKS = { recovery: 7270933, reconcile: 7270934, booking: 7270935, founding: 7270936 } as const;
 
 /**
  * Runs `work` while holding the lock of this name; resolves with null, without running it, where another process holds

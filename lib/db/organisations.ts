@@ -1,5 +1,6 @@
 /** Organisations and the epoch that orders what gateways must see of them. */
 import type { Organisation } from "@/lib/domain/entities";
+import { LOCKS } from "./advisory-lock";
 import type { Tx } from "./client";
 import type { Prisma } from "./generated/client";
 
@@ -25,6 +26,15 @@ export async function findOrganisation(tx: Tx, id: string): Promise<Organisation
 /** All, by id. */
 export async function listOrganisations(tx: Tx): Promise<Organisation[]> {
   return tx.organisation.findMany({ select, orderBy: { id: "asc" } });
+}
+
+export async function countOrganisations(tx: Tx): Promise<number> {
+  return tx.organisation.count();
+}
+
+/** Founders of a first organisation take turns until the transaction ends: there is no row yet that they could lock. */
+export async function lockFounding(tx: Tx): Promise<void> {
+  await tx.$executeRaw`SELECT pg_advisory_xact_lock(${LOCKS.founding}::int, 0)`;
 }
 
 /**

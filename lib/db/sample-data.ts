@@ -8,15 +8,20 @@ export async function listSampleOrganisationIds(tx: Tx): Promise<string[]> {
 }
 
 /**
- * Deletes everything of one organisation, and the people who belong to no other. The caller holds the organisation's
- * lock and has seen that it is a sample; for any other the ledger refuses and nothing is deleted.
+ * Deletes everything of one organisation, and the people who belong to no other but those to keep. The caller holds the
+ * organisation's lock and has seen that it is a sample; for any other the ledger refuses and nothing is deleted.
  */
-export async function deleteSampleOrganisation(tx: Tx, organisationId: string): Promise<void> {
+export async function deleteSampleOrganisation(
+  tx: Tx,
+  organisationId: string,
+  keep: { readonly userId: string | null; readonly owners: boolean },
+): Promise<void> {
   const where = { where: { organisationId } };
-  const people = await tx.membership.findMany({ ...where, select: { userId: true } });
+  const people = await tx.membership.findMany({ ...where, select: { userId: true, role: true } });
+  const gone = people.filter((one) => one.userId !== keep.userId && !(keep.owners && one.role === "owner"));
   await tx.membership.deleteMany(where);
   await tx.user.deleteMany({
-    where: { id: { in: people.map((one) => one.userId) }, memberships: { none: {} } },
+    where: { id: { in: gone.map((one) => one.userId) }, memberships: { none: {} } },
   });
   await tx.ledgerEntry.deleteMany(where);
   await tx.usageRollup.deleteMany(where);

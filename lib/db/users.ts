@@ -35,6 +35,11 @@ export async function findUserForSignIn(
   return tx.user.findUnique({ where: { email: email.toLowerCase() }, select: { ...select, passwordHash: true } });
 }
 
+/** Whether anybody has an account on this installation. */
+export async function hasUsers(tx: Tx): Promise<boolean> {
+  return (await tx.user.findFirst({ select: { id: true } })) !== null;
+}
+
 export async function insertUser(
   tx: Tx,
   row: Omit<User, "sessionVersion" | "disabledAt"> & { readonly passwordHash: string | null },

@@ -10,6 +10,8 @@ import type { Clock } from "@/lib/domain/clock";
 import { connectPatient } from "@/lib/redis/client";
 import { readCounters } from "@/lib/redis/counters";
 import type { CounterRef, LiveCounter } from "@/lib/redis/counters";
+import { isUnfenced, readBacklog } from "@/lib/redis/standing";
+import type { StreamBacklog } from "@/lib/redis/standing";
 import { createLogger } from "@/lib/telemetry/logger";
 import { clearSignInFailures, maySignIn, recordSignInFailure } from "@/lib/redis/sign-in-attempts";
 import type { SignInAttempt } from "@/lib/redis/sign-in-attempts";
@@ -34,6 +36,10 @@ export interface ConsoleServices {
   readonly report: (error: unknown, requestId: string) => void;
   /** Ends the Redis connection; the database closes with the process. */
   readonly close: () => Promise<void>;
+  /** Whether gateways may serve the organisation; false also where Redis cannot say so. */
+  readonly isUnfenced: (organisationId: string) => Promise<boolean>;
+  /** What waits to be booked in the streams of these organisations; null when Redis cannot answer in time. */
+  readonly readBacklog: (organisationIds: readonly string[]) => Promise<StreamBacklog | null>;
   /** For readiness. */
   readonly ping: () => Promise<{ readonly postgres: boolean; readonly redis: boolean }>;
 }
@@ -75,6 +81,8 @@ export function createConsoleServices(
       succeeded: (attempt) => soon(clearSignInFailures(redis, attempt)).catch(() => undefined),
     },
     report: (error, requestId) => logger.error({ err: error, requestId }, "console request failed"),
+    isUnfenced: (organisationId) => soon(isUnfenced(redis, organisationId)).catch(() => false),
+    readBacklog: (organisationIds) => soon(readBacklog(redis, organisationIds)).catch(() => null),
     close: async () => {
       redis.disconnect();
     },
