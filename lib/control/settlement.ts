@@ -6,6 +6,8 @@
 import { LOCKS, shareAdvisoryLock } from "@/lib/db/advisory-lock";
 import type { SqlClient } from "@/lib/db/pool";
 import { withSqlTransaction } from "@/lib/db/pool";
+import { noteKeyUse } from "@/lib/db/api-keys";
+import type { UsedKey } from "@/lib/db/api-keys";
 import type { LedgerRecord, TouchedBudget } from "@/lib/db/ledger-entries";
 import {
   findBooked,
@@ -94,11 +96,13 @@ async function bookBatch(
   const batch = `[${entries.map((entry) => `{"k":"${entry.kind}","e":${entry.eventJson}}`).join(",")}]`;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await withSqlTransaction(deps.db.pool, async (client) => {
+      let usedKeys: readonly UsedKey[] = [];
+      const result = await withSqlTransaction(deps.db.pool, async (client) => {
         if (readFrom !== undefined) await assertSameServer(deps, client, organisationId, readFrom);
         const base = await insertLedgerBatch(client, organisationId, batch);
         // One element more or less than entries: some text was not one JSON value, so no position can be trusted.
         if (base.inserted + base.rest.length !== entries.length) throw new BatchShapeError();
+        usedKeys = base.usedKeys;
         if (base.rest.length === 0) {
           return { inserted: base.inserted, corrected: 0, dead: [], touched: base.touched, needsApply: false };
         }
@@ -106,10 +110,21 @@ async function bookBatch(
         const booked = await bookRest(client, organisationId, rest);
         return { ...booked, inserted: base.inserted, touched: [...base.touched, ...booked.touched] };
       });
+      await noteUse(deps, organisationId, usedKeys);
+      return result;
     } catch (error) {
       const isRace = error instanceof LedgerRaceError || RETRYABLE.has(codeOf(error));
       if (!isRace || attempt === ATTEMPTS) throw error;
     }
+  }
+}
+
+/** What is booked is booked: a time of last use that could not be written comes with the key's next calls. */
+async function noteUse(deps: BookkeepingDeps, organisationId: string, used: readonly UsedKey[]): Promise<void> {
+  try {
+    await noteKeyUse(deps.db.pool, organisationId, used);
+  } catch (error) {
+    deps.log.warn({ err: error, organisationId }, "times of last use were not written");
   }
 }
 

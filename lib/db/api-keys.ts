@@ -2,6 +2,7 @@
 import type { ApiKey, ApiKeySecret } from "@/lib/domain/entities";
 import type { Tx } from "./client";
 import type { Prisma } from "./generated/client";
+import type { SqlClient } from "./pool";
 
 const secretSelect = {
   hash: true,
@@ -94,4 +95,34 @@ export async function updateApiKey(
   changes: Partial<Pick<ApiKey, "name" | "frozenAt" | "revokedAt" | "policyId" | "isVip" | "trafficClass">>,
 ): Promise<ApiKey> {
   return tx.apiKey.update({ where: { id }, data: changes, select });
+}
+
+/** A key and the newest of its calls in a batch. */
+export interface UsedKey {
+  readonly apiKeyId: string;
+  /** Unix ms of the reservation. */
+  readonly atMs: number;
+}
+
+/** How far the time of last use may lag behind: a key in steady use is not written with every batch. */
+const LAST_USE_STEP = "5 seconds";
+
+/**
+ * Moves the keys' times of last use forward, never back. A statement of its own, outside of the booking's transaction, and
+ * it waits for no row: a booking that held a key's row while it waited for the organisation's would meet a revocation
+ * that holds them the other way round. A key that somebody changes at this moment is taken with its next batch.
+ */
+export async function noteKeyUse(sql: SqlClient, organisationId: string, used: readonly UsedKey[]): Promise<void> {
+  if (used.length === 0) return;
+  await sql.query({
+    name: "note-key-use",
+    text: `UPDATE api_keys k SET last_used_at = u.at
+      FROM (SELECT a.id, u.at FROM unnest($2::text[], $3::double precision[]) AS n(id, ms)
+            CROSS JOIN LATERAL (SELECT to_timestamp(n.ms / 1000.0) AS at) AS u
+            JOIN api_keys a ON a.id = n.id AND a.organisation_id = $1
+             AND (a.last_used_at IS NULL OR a.last_used_at < u.at - interval '${LAST_USE_STEP}')
+            FOR UPDATE OF a SKIP LOCKED) AS u
+      WHERE k.id = u.id`,
+    values: [organisationId, used.map((one) => one.apiKeyId), used.map((one) => one.atMs)],
+  });
 }

@@ -6,6 +6,7 @@
  * sequence 0, however it came about, so an attempt can never have two. Corrections follow as 1, 2, ...
  */
 import type { ChargedLine, TokenUsage, UsageEvent } from "@/lib/domain/usage-event";
+import type { UsedKey } from "./api-keys";
 import type { SqlClient } from "./pool";
 import { BUDGET_ROLLUP_SQL, USAGE_ROLLUP_SQL } from "./usage-rollups";
 
@@ -24,6 +25,7 @@ export interface InsertedBatch {
   /** Positions in the batch that were not inserted: late events, other organisations' events, and rows that stood already. */
   readonly rest: readonly number[];
   readonly touched: readonly TouchedBudget[];
+  readonly usedKeys: readonly UsedKey[];
 }
 
 /** An entry of one attempt as it stands. */
@@ -90,12 +92,16 @@ SELECT
       ON s.reserved_at = i.reserved_at AND s.request_id = i."requestId" AND s.attempt = i.attempt
       AND s.kind = i.row_kind AND s.sequence = i.row_sequence
     WHERE s.request_id IS NULL OR "organisationId" IS DISTINCT FROM $1 OR k = 'late' OR turn > 1) END AS rest,
-  (SELECT json_agg(json_build_array(budget_id, period_id, amount::text)) FROM budgeted) AS touched`;
+  (SELECT json_agg(json_build_array(budget_id, period_id, amount::text)) FROM budgeted) AS touched,
+  (SELECT json_agg(json_build_array(api_key_id, at)) FROM (
+    SELECT api_key_id, (extract(epoch FROM max(reserved_at)) * 1000)::bigint AS at FROM inserted
+    WHERE kind = 'usage' AND api_key_id IS NOT NULL GROUP BY api_key_id) AS k) AS used`;
 
 interface InsertRow {
   readonly inserted: number;
   readonly rest: readonly number[];
   readonly touched: readonly (readonly [string, string, string])[] | null;
+  readonly used: readonly (readonly [string, number])[] | null;
 }
 
 /**
@@ -119,7 +125,8 @@ export async function insertLedgerBatch(
     periodId,
     amount: BigInt(amount),
   }));
-  return { inserted: row.inserted, rest: row.rest, touched };
+  const usedKeys = (row.used ?? []).map(([apiKeyId, atMs]) => ({ apiKeyId, atMs }));
+  return { inserted: row.inserted, rest: row.rest, touched, usedKeys };
 }
 
 /** An entry to add by name: a base entry that a late event lacks, or a correction (amounts and usage are differences). */

@@ -1,6 +1,8 @@
 /** Books the sample's history the way the worker books real calls: ledger rows and both rollups in one statement. */
 import { insertAlerts } from "@/lib/db/alerts";
 import type { NewAlert } from "@/lib/db/alerts";
+import { noteKeyUse } from "@/lib/db/api-keys";
+import type { UsedKey } from "@/lib/db/api-keys";
 import { insertLedgerBatch } from "@/lib/db/ledger-entries";
 import { createLedgerPartitions } from "@/lib/db/ledger-partitions";
 import { withSqlTransaction } from "@/lib/db/pool";
@@ -21,15 +23,20 @@ export async function bookHistory(
   history: History,
 ): Promise<void> {
   await createLedgerPartitions(pool, new Date(fromMs), MONTHS);
+  const usedKeys: UsedKey[] = [];
   await withSqlTransaction(pool, async (client) => {
     for (let from = 0; from < history.events.length; from += BATCH) {
       const batch = history.events.slice(from, from + BATCH).map((event) => ({ k: "settled", e: event }));
-      await insertLedgerBatch(client, organisationId, JSON.stringify(batch));
+      const inserted = await insertLedgerBatch(client, organisationId, JSON.stringify(batch));
+      usedKeys.push(...inserted.usedKeys);
     }
     for (let from = 0; from < history.refusals.length; from += BATCH) {
       await insertRefusals(client, organisationId, JSON.stringify(history.refusals.slice(from, from + BATCH)));
     }
   });
+  const newest = new Map<string, UsedKey>();
+  for (const one of usedKeys) if (one.atMs > (newest.get(one.apiKeyId)?.atMs ?? 0)) newest.set(one.apiKeyId, one);
+  await noteKeyUse(pool, organisationId, [...newest.values()]);
 }
 
 /** The threshold alerts that the history of the current periods would have raised. */
