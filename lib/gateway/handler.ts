@@ -8,6 +8,8 @@ import { newId } from "@/lib/domain/ids";
 import { usageRatio } from "@/lib/domain/lines";
 import type { RefusalEvent } from "@/lib/domain/usage-event";
 import type { Authenticated, Received } from "./exchange";
+import type { GatewayAnswer, GatewayRequest } from "./http";
+import { fromWebRequest, jsonAnswer, toWebResponse } from "./http";
 import type { GatewayContext, GovernedRoute, PipelineDeps, Refused } from "./pipeline";
 import { governedCall } from "./pipeline";
 import { StoreUnavailable } from "./ports";
@@ -15,7 +17,7 @@ import { meBody, usageBody } from "./routes/me";
 import { modelsBody } from "./routes/models";
 import { authenticate } from "./stages/authenticate";
 import type { ErrorContext } from "./wire/error-response";
-import { json, refusalResponse, upstreamErrorResponse } from "./wire/error-response";
+import { refusalAnswer, upstreamErrorAnswer } from "./wire/error-response";
 import { languageOf } from "./wire/messages";
 
 export interface GatewayDeps extends PipelineDeps {
@@ -23,6 +25,8 @@ export interface GatewayDeps extends PipelineDeps {
   readonly onFault: (error: unknown, requestId: string) => void;
 }
 
+/** For hosts that translate by themselves. */
+export type GatewayCore = (request: GatewayRequest, context: GatewayContext) => Promise<GatewayAnswer>;
 export type GatewayHandler = (request: Request, context: GatewayContext) => Promise<Response>;
 
 const GOVERNED: Readonly<Record<string, GovernedRoute>> = {
@@ -32,7 +36,7 @@ const GOVERNED: Readonly<Record<string, GovernedRoute>> = {
 
 /** The route behind `/api/v1/` or `/v1/`, without query; undefined for other paths. */
 export function routeOf(url: string): string | undefined {
-  const path = url.slice(url.indexOf("/", url.indexOf("//") + 2));
+  const path = url.startsWith("/") ? url : url.slice(url.indexOf("/", url.indexOf("//") + 2));
   const rest = path.startsWith("/api/v1/") ? path.slice(8) : path.startsWith("/v1/") ? path.slice(4) : undefined;
   return rest?.split(/[?#]/u, 1)[0]?.replace(/\/+$/u, "");
 }
@@ -90,26 +94,31 @@ function explain(refusal: Denial): Record<string, unknown> | null {
   };
 }
 
-export function createGateway(deps: GatewayDeps): GatewayHandler {
-  const answerRefusal = (received: Received, refused: Refused): Response => {
+/** The gateway for hosts that speak Web. */
+export function createGateway(core: GatewayCore): GatewayHandler {
+  return async (request, context) => toWebResponse(await core(fromWebRequest(request), context));
+}
+
+export function createGatewayCore(deps: GatewayDeps): GatewayCore {
+  const answerRefusal = (received: Received, refused: Refused): GatewayAnswer => {
     const context = errorContext(received, refused.caller);
-    const answer = refusalResponse(refused.refusal, context, deps.random());
+    const answer = refusalAnswer(refused.refusal, context, deps.random());
     // Callers who are not known are not noted: anybody could fill the list.
     if (refused.caller) {
       deps.ledger.refused(
         refusalEvent(received, refused, refused.caller, answer.status, answer.code, deps.clock.nowMs()),
       );
     }
-    return answer.response;
+    return answer.answer;
   };
 
-  const read = async (request: Request, received: Received, context: GatewayContext): Promise<Response> => {
+  const read = async (request: GatewayRequest, received: Received, context: GatewayContext): Promise<GatewayAnswer> => {
     const nowMs = deps.clock.nowMs();
     const caller = await authenticate(received, request.headers, context.clientAddress, nowMs, deps);
     if (isDenial(caller)) return answerRefusal(received, { refusal: caller, caller: undefined, request: undefined });
     const body = await bodyOf(received.route, caller, nowMs);
     if (isDenial(body)) return answerRefusal(received, { refusal: body, caller: undefined, request: undefined });
-    return json(200, body, { "x-request-id": received.requestId });
+    return jsonAnswer(200, body, { "x-request-id": received.requestId });
   };
 
   const bodyOf = async (route: string, caller: Authenticated, nowMs: number): Promise<Denial | object> => {
@@ -118,7 +127,11 @@ export function createGateway(deps: GatewayDeps): GatewayHandler {
     return modelsBody(caller, route === "models" ? undefined : decodeURIComponentSafely(route.slice("models/".length)));
   };
 
-  const dispatch = async (request: Request, received: Received, context: GatewayContext): Promise<Response> => {
+  const dispatch = async (
+    request: GatewayRequest,
+    received: Received,
+    context: GatewayContext,
+  ): Promise<GatewayAnswer> => {
     const refuse = (refusal: Denial) => answerRefusal(received, { refusal, caller: undefined, request: undefined });
     const governed = GOVERNED[received.route];
     const isRead = ["me", "me/usage", "models"].includes(received.route) || received.route.startsWith("models/");
@@ -128,31 +141,32 @@ export function createGateway(deps: GatewayDeps): GatewayHandler {
     const result = await governedCall(request, received, governed, context, deps, (caller) =>
       errorContext(received, caller),
     );
-    return result instanceof Response ? result : answerRefusal(received, result);
+    return "refusal" in result ? answerRefusal(received, result) : result;
   };
 
-  return async (request, context) => {
-    const startedMs = deps.clock.nowMs();
-    const received: Received = {
-      requestId: newId("req", startedMs),
-      startedMs,
-      route: routeOf(request.url) ?? "",
-      language: languageOf(request.headers.get("accept-language")),
-    };
-    try {
-      return await dispatch(request, received, context);
-    } catch (error) {
-      if (error instanceof StoreUnavailable) {
-        const refusal = denial("quota_store_unavailable", { retryAfterMs: error.retryAfterMs });
-        return answerRefusal(received, { refusal, caller: undefined, request: undefined });
-      }
-      deps.onFault(error, received.requestId);
-      return upstreamErrorResponse(
-        { status: 503, code: "upstream_error", retryAfterMs: 1000 },
-        errorContext(received, undefined),
-        deps.random(),
-      );
+  /** The last resort: a store that is away, or a bug of ours. */
+  const answerFailure = (error: unknown, received: Received): GatewayAnswer => {
+    if (error instanceof StoreUnavailable) {
+      const refusal = denial("quota_store_unavailable", { retryAfterMs: error.retryAfterMs });
+      return answerRefusal(received, { refusal, caller: undefined, request: undefined });
     }
+    deps.onFault(error, received.requestId);
+    const problem = { status: 503, code: "upstream_error", retryAfterMs: 1000 } as const;
+    return upstreamErrorAnswer(problem, errorContext(received, undefined), deps.random());
+  };
+
+  return (request, context) => {
+    const received = receive(request, deps.clock.nowMs());
+    return dispatch(request, received, context).catch((error: unknown) => answerFailure(error, received));
+  };
+}
+
+function receive(request: GatewayRequest, startedMs: number): Received {
+  return {
+    requestId: newId("req", startedMs),
+    startedMs,
+    route: routeOf(request.url) ?? "",
+    language: languageOf(request.headers.get("accept-language")),
   };
 }
 

@@ -10,9 +10,9 @@ import { compiledCall } from "./compiled-call";
 import type { Ending } from "./ending";
 import { createEnding } from "./ending";
 import type { Authenticated, Classified, Held, Received } from "./exchange";
+import type { GatewayAnswer, GatewayRequest } from "./http";
 import type { BudgetLedger, PolicySource, ProviderClient, RequestTagger, UpstreamResponse } from "./ports";
 import { UpstreamFailure } from "./ports";
-import { readBodyWithin } from "./read-body";
 import { answerBody } from "./stages/answer-body";
 import { answerStream } from "./stages/answer-stream";
 import type { AuthenticateDeps } from "./stages/authenticate";
@@ -22,7 +22,7 @@ import type { ReserveAgain } from "./stages/reserve";
 import { reserve } from "./stages/reserve";
 import { answerUpstreamError } from "./stages/upstream-error";
 import type { ErrorContext } from "./wire/error-response";
-import { upstreamErrorResponse } from "./wire/error-response";
+import { upstreamErrorAnswer } from "./wire/error-response";
 import type { ParsedRequest } from "./wire/openai-request";
 import { parseOpenAiRequest } from "./wire/openai-request";
 import { NO_USAGE } from "./wire/openai-usage";
@@ -65,7 +65,7 @@ function isAgain(value: Held | Denial | ReserveAgain): value is ReserveAgain {
 
 /** From key to hold. Throws StoreUnavailable. */
 async function hold(
-  request: Request,
+  request: GatewayRequest,
   received: Received,
   route: GovernedRoute,
   context: GatewayContext,
@@ -80,8 +80,10 @@ async function hold(
     if (isDenial(authenticated)) return refuse(authenticated);
     caller = classify(authenticated, request.headers);
     if (!parsed) {
-      const body = await readBodyWithin(request, deps.maxBodyBytes);
-      if (isDenial(body)) return refuse(body);
+      const body = await request.bytes(deps.maxBodyBytes);
+      if (body === "too_large") {
+        return refuse(denial("request_too_large", { detail: `at most ${String(deps.maxBodyBytes)} bytes` }));
+      }
       const result = parseOpenAiRequest(body, route.kind);
       if (isDenial(result)) return refuse(result);
       parsed = result;
@@ -114,7 +116,7 @@ async function reserveSafely(
 }
 
 /** Aborts the upstream when the client of a stream leaves, where the policy says cut. */
-function watchClient(request: Request, held: Held): { signal: AbortSignal; isGone: () => boolean } {
+function watchClient(request: GatewayRequest, held: Held): { signal: AbortSignal; isGone: () => boolean } {
   const abort = new AbortController();
   let isGone = false;
   request.signal.addEventListener("abort", () => {
@@ -127,11 +129,11 @@ function watchClient(request: Request, held: Held): { signal: AbortSignal; isGon
 /** Sends a held call and answers. Every path ends the reservation or hands it to the stream that will. */
 async function serve(
   held: Held,
-  request: Request,
+  request: GatewayRequest,
   ending: Ending,
   context: ErrorContext,
   deps: PipelineDeps,
-): Promise<Response> {
+): Promise<GatewayAnswer> {
   // A plain call is read to its end whatever the client does: nobody aborts it.
   const client = held.request.isStream ? watchClient(request, held) : undefined;
   try {
@@ -143,7 +145,7 @@ async function serve(
     else if (client?.isGone()) await endUnheard(held, ending);
     else await ending.unknown(null);
     const isTimeout = failure.reason === "timeout";
-    return upstreamErrorResponse(
+    return upstreamErrorAnswer(
       isTimeout ? { status: 504, code: "upstream_timeout" } : { status: 502, code: "upstream_error" },
       context,
       deps.random(),
@@ -163,7 +165,7 @@ async function answer(
   ending: Ending,
   context: ErrorContext,
   deps: PipelineDeps,
-): Promise<Response> {
+): Promise<GatewayAnswer> {
   if (upstream.status >= 400) return answerUpstreamError(upstream, ending, context, deps.random());
   const type = upstream.headers["content-type"];
   const isEventStream = typeof type === "string" && type.includes("text/event-stream");
@@ -173,13 +175,13 @@ async function answer(
 
 /** Serves one governed call, or says why it was refused. Throws StoreUnavailable where nothing could be decided. */
 export async function governedCall(
-  request: Request,
+  request: GatewayRequest,
   received: Received,
   route: GovernedRoute,
   context: GatewayContext,
   deps: PipelineDeps,
   errorContext: (caller: Authenticated | undefined) => ErrorContext,
-): Promise<Response | Refused> {
+): Promise<GatewayAnswer | Refused> {
   const held = await hold(request, received, route, context, deps);
   if ("refusal" in held) return held;
   const ending = createEnding(held, deps);

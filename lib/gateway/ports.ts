@@ -128,6 +128,8 @@ export interface UpstreamRequest {
   readonly body: Uint8Array | string;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  /** Whether the answer is passed on as it comes; otherwise it is read whole before send resolves. */
+  readonly isStream: boolean;
   /** Only where somebody may abort: watching a signal costs every call that does not need one. */
   readonly signal?: AbortSignal;
 }

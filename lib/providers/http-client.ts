@@ -73,40 +73,145 @@ async function bytesOf(
   return Buffer.concat(parts, length);
 }
 
+interface Sending {
+  readonly agent: Agent;
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly idleTimeoutMs: number;
+}
+
+/** The answer as it comes. */
+async function sendStream(call: UpstreamRequest, sending: Sending): Promise<UpstreamResponse> {
+  try {
+    const answer = await undiciRequest(`${sending.origin}${sending.path}`, {
+      dispatcher: sending.agent,
+      method: "POST",
+      headers: sending.headers,
+      body: call.body,
+      ...(call.signal ? { signal: call.signal } : {}),
+      headersTimeout: call.timeoutMs,
+      bodyTimeout: sending.idleTimeoutMs,
+    });
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      bytes: () => bytesOf(answer.body, answer.headers["content-length"]),
+      chunks: () => chunksOf(answer.body),
+      destroy: () => {
+        // Destroying a body that is being read is an error to its reader, who has stopped listening.
+        answer.body.on("error", () => undefined);
+        answer.body.destroy();
+      },
+    };
+  } catch (error) {
+    throw failureOf(error);
+  }
+}
+
+/** Collects a whole answer without a stream in between, which costs more than everything else the client does. */
+class WholeAnswer implements Dispatcher.DispatchHandler {
+  private status = 0;
+  private headers: UpstreamResponse["headers"] = {};
+  private readonly chunks: Buffer[] = [];
+  private length = 0;
+
+  constructor(
+    private readonly resolve: (answer: UpstreamResponse) => void,
+    private readonly reject: (failure: UpstreamFailure) => void,
+  ) {}
+
+  onRequestStart(): void {
+    // Nothing to set up: whole answers are not aborted.
+  }
+
+  onResponseStart(_controller: unknown, status: number, headers: UpstreamResponse["headers"]): void {
+    this.status = status;
+    this.headers = headers;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.length += chunk.length;
+    if (this.length > MAX_BODY_BYTES) controller.abort(new UpstreamFailure("unknown", "closed"));
+    else this.chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    const [only] = this.chunks;
+    this.answer(only && this.chunks.length === 1 ? only : Buffer.concat(this.chunks, this.length));
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    // An error is an error however its text breaks off: nothing was served.
+    if (this.status >= 400) this.answer(new Uint8Array(0));
+    else this.reject(failureOf(error));
+  }
+
+  private answer(bytes: Uint8Array): void {
+    this.resolve({
+      status: this.status,
+      headers: this.headers,
+      bytes: () => Promise.resolve(bytes),
+      chunks: async function* () {
+        yield await Promise.resolve(bytes);
+      },
+      destroy: () => undefined,
+    });
+  }
+}
+
+function sendWhole(call: UpstreamRequest, sending: Sending): Promise<UpstreamResponse> {
+  return new Promise((resolve, reject) => {
+    sending.agent.dispatch(
+      {
+        origin: sending.origin,
+        path: sending.path,
+        method: "POST",
+        headers: sending.headers,
+        body: call.body,
+        headersTimeout: call.timeoutMs,
+        bodyTimeout: sending.idleTimeoutMs,
+      },
+      new WholeAnswer(resolve, reject),
+    );
+  });
+}
+
+interface Base {
+  readonly origin: string;
+  readonly prefix: string;
+}
+
+/** Base URLs split once per provider document. */
+const bases = new WeakMap<ProviderDocument, Base>();
+
+function baseOf(provider: ProviderDocument): Base {
+  const known = bases.get(provider);
+  if (known) return known;
+  const url = new URL(provider.baseUrl);
+  const base = { origin: url.origin, prefix: url.pathname.replace(/\/+$/u, "") };
+  bases.set(provider, base);
+  return base;
+}
+
 export function createHttpClient(options: HttpClientOptions): ProviderClient & { close(): Promise<void> } {
   const agent = new Agent({
     connections: options.connectionsPerOrigin ?? 512,
     pipelining: 1,
     keepAliveTimeout: 30_000,
     connect: { timeout: options.connectTimeoutMs ?? 10_000 },
-    maxRedirections: 0,
-  } as Agent.Options);
-  const send = async (call: UpstreamRequest): Promise<UpstreamResponse> => {
+  });
+  const send = (call: UpstreamRequest): Promise<UpstreamResponse> => {
     const secret = options.openSecret(call.organisationId, call.provider);
-    try {
-      const answer = await undiciRequest(`${call.provider.baseUrl.replace(/\/+$/u, "")}${call.path}`, {
-        dispatcher: agent,
-        method: "POST",
-        headers: secret === null ? call.headers : { ...call.headers, authorization: `Bearer ${secret}` },
-        body: call.body,
-        ...(call.signal ? { signal: call.signal } : {}),
-        headersTimeout: call.timeoutMs,
-        bodyTimeout: options.idleTimeoutMs ?? 120_000,
-      });
-      return {
-        status: answer.statusCode,
-        headers: answer.headers,
-        bytes: () => bytesOf(answer.body, answer.headers["content-length"]),
-        chunks: () => chunksOf(answer.body),
-        destroy: () => {
-          // Destroying a body that is being read is an error to its reader, who has stopped listening.
-          answer.body.on("error", () => undefined);
-          answer.body.destroy();
-        },
-      };
-    } catch (error) {
-      throw failureOf(error);
-    }
+    const { origin, prefix } = baseOf(call.provider);
+    const sending: Sending = {
+      agent,
+      origin,
+      path: `${prefix}${call.path}`,
+      headers: secret === null ? call.headers : { ...call.headers, authorization: `Bearer ${secret}` },
+      idleTimeoutMs: options.idleTimeoutMs ?? 120_000,
+    };
+    return call.isStream ? sendStream(call, sending) : sendWhole(call, sending);
   };
   return { send, close: () => agent.destroy() };
 }

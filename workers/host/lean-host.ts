@@ -5,9 +5,9 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { getRequestListener } from "@hono/node-server";
 import { routeOf } from "@/lib/gateway/handler";
 import type { RunningGateway } from "@/lib/wiring/gateway";
+import { gatewayRequestOf, sendAnswer } from "./node-request";
 
 export interface Fallback {
   readonly request: (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -43,10 +43,16 @@ function gatewayListener(gateway: RunningGateway, pending: Set<Promise<unknown>>
     pending.add(promise);
     void promise.finally(() => pending.delete(promise)).catch(() => undefined);
   };
-  return getRequestListener((request, bindings) => {
-    const clientAddress = (bindings as { incoming?: IncomingMessage }).incoming?.socket.remoteAddress;
-    return gateway.handle(request, { waitUntil, clientAddress });
-  });
+  return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    const context = { waitUntil, clientAddress: incoming.socket.remoteAddress };
+    gateway
+      .core(gatewayRequestOf(incoming, outgoing), context)
+      .then((answer) => sendAnswer(answer, incoming, outgoing))
+      // The core answers whatever happens; what fails here is the connection itself.
+      .catch(() => {
+        outgoing.destroy();
+      });
+  };
 }
 
 /** The last hop of X-Forwarded-For is the peer we saw: what stands before it may be anybody's word. */
@@ -58,11 +64,7 @@ function nameCaller(request: IncomingMessage): void {
 
 /** Only the path matters here; hosts never see the query. */
 function isGatewayPath(url: string | undefined): boolean {
-  return (
-    url !== undefined &&
-    (url.startsWith("/api/v1/") || url.startsWith("/v1/")) &&
-    routeOf(`http://h${url}`) !== undefined
-  );
+  return url !== undefined && (url.startsWith("/api/v1/") || url.startsWith("/v1/")) && routeOf(url) !== undefined;
 }
 
 async function listen(server: Server, host: string, port: number): Promise<number> {
@@ -92,7 +94,7 @@ export async function startLeanHost(options: LeanHostOptions): Promise<LeanHost>
   const gatewayRequest = gatewayListener(options.gateway, pending);
   const fallback = options.fallback?.request ?? notFound;
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
-    if (isGatewayPath(request.url)) void gatewayRequest(request, response);
+    if (isGatewayPath(request.url)) gatewayRequest(request, response);
     else {
       nameCaller(request);
       fallback(request, response);

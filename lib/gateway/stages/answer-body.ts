@@ -1,6 +1,7 @@
 /** A whole (not streamed) answer: read, metered, settled and passed on as it came. */
 import type { Ending } from "../ending";
 import type { Held } from "../exchange";
+import type { GatewayAnswer } from "../http";
 import type { UpstreamResponse } from "../ports";
 import { NO_USAGE } from "../wire/openai-usage";
 import { costHeader, servedHeaders } from "../wire/response-headers";
@@ -27,7 +28,7 @@ export async function answerBody(
   upstream: UpstreamResponse,
   ending: Ending,
   nowMs: () => number,
-): Promise<Response> {
+): Promise<GatewayAnswer> {
   const firstByteMs = nowMs() - held.caller.startedMs;
   const bytes = await upstream.bytes();
   const measured = measure(held, bytes, upstream, firstByteMs);
@@ -35,12 +36,13 @@ export async function answerBody(
   // Not awaited: the caller need not wait for the books. The host keeps the process alive until they stand.
   void ending.settle(measured, cost);
   const type = upstream.headers["content-type"];
-  return new Response(bytes as Uint8Array<ArrayBuffer>, {
+  return {
     status: upstream.status,
+    body: bytes,
     headers: {
       ...servedHeaders(held, nowMs()),
       "content-type": typeof type === "string" ? type : "application/json",
       "x-spillway-cost": costHeader(cost.amount),
     },
-  });
+  };
 }

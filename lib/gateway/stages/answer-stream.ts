@@ -5,6 +5,7 @@
  */
 import type { Ending } from "../ending";
 import type { Held } from "../exchange";
+import type { GatewayAnswer } from "../http";
 import type { BudgetLedger, UpstreamResponse } from "../ports";
 import { SseSplitter } from "../wire/sse";
 import type { RawEvent } from "../wire/sse";
@@ -156,7 +157,7 @@ class StreamAnswer {
   }
 }
 
-export function answerStream(held: Held, upstream: UpstreamResponse, ending: Ending, deps: StreamDeps): Response {
+export function answerStream(held: Held, upstream: UpstreamResponse, ending: Ending, deps: StreamDeps): GatewayAnswer {
   const answer = new StreamAnswer(held, upstream, ending, deps);
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => answer.pull(controller),
@@ -164,13 +165,14 @@ export function answerStream(held: Held, upstream: UpstreamResponse, ending: End
     cancel: () => void answer.hangUp(),
   });
   const type = upstream.headers["content-type"];
-  return new Response(body, {
+  return {
     status: upstream.status,
+    body,
     headers: {
       ...servedHeaders(held, deps.clock.nowMs()),
       "content-type": typeof type === "string" ? type : "text/event-stream; charset=utf-8",
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
     },
-  });
+  };
 }

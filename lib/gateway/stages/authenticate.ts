@@ -3,6 +3,7 @@ import { parseApiKey } from "@/lib/domain/api-key";
 import type { Denial } from "@/lib/domain/denial";
 import { denial } from "@/lib/domain/denial";
 import type { Authenticated, Classified, Received } from "../exchange";
+import type { GatewayRequest } from "../http";
 import type { OrganisationView } from "../organisation-view";
 import { viewOf } from "../organisation-view";
 import type { KeyHasher, PolicySource } from "../ports";
@@ -13,7 +14,7 @@ export interface AuthenticateDeps {
   readonly isAddressAllowed: (allowList: readonly string[], address: string | undefined) => boolean;
 }
 
-function presentedKey(headers: Headers): string | null {
+function presentedKey(headers: GatewayRequest["headers"]): string | null {
   const authorization = headers.get("authorization");
   if (authorization !== null) return /^Bearer\s+(\S+)$/iu.exec(authorization)?.[1] ?? null;
   return headers.get("x-api-key") ?? headers.get("api-key");
@@ -22,7 +23,7 @@ function presentedKey(headers: Headers): string | null {
 /** The caller under the newest view this process has; called again after the view caught up. */
 export async function authenticate(
   received: Received,
-  headers: Headers,
+  headers: GatewayRequest["headers"],
   clientAddress: string | undefined,
   nowMs: number,
   deps: AuthenticateDeps,
@@ -43,7 +44,7 @@ export async function authenticate(
 function admit(
   known: Received & Pick<Authenticated, "key" | "keyHash">,
   view: OrganisationView,
-  headers: Headers,
+  headers: GatewayRequest["headers"],
   clientAddress: string | undefined,
   deps: AuthenticateDeps,
 ): Authenticated | Denial {
@@ -59,7 +60,7 @@ function admit(
 }
 
 /** The traffic class comes from the key; a request may claim another only if its key is entitled to it. */
-export function classify(caller: Authenticated, headers: Headers): Classified {
+export function classify(caller: Authenticated, headers: GatewayRequest["headers"]): Classified {
   const claim = headers.get("x-spillway-class") ?? (headers.get("priority")?.toUpperCase() === "HIGH" ? "core" : null);
   const own = caller.key.trafficClass;
   if (claim === null || claim === own) return { ...caller, trafficClass: own, ignoredClaim: null };

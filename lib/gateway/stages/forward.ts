@@ -48,6 +48,7 @@ export async function forward(
       }),
     },
     timeoutMs: serving.deployment.timeoutMs,
+    isStream: held.request.isStream,
     ...(signal ? { signal } : {}),
   });
 }

@@ -3,9 +3,10 @@
  * (400, 404, 413, 422) are passed on as they came; trouble with our account or theirs is not the caller's business.
  */
 import type { Ending } from "../ending";
+import type { GatewayAnswer } from "../http";
 import type { UpstreamResponse } from "../ports";
 import type { ErrorContext } from "../wire/error-response";
-import { upstreamErrorResponse } from "../wire/error-response";
+import { upstreamErrorAnswer } from "../wire/error-response";
 
 const CALLERS_MISTAKES = new Set([400, 404, 413, 415, 422]);
 /** Codes that mean money or keys, whatever the status (OpenAI error codes). */
@@ -35,24 +36,24 @@ export async function answerUpstreamError(
   ending: Ending,
   context: ErrorContext,
   random: number,
-): Promise<Response> {
+): Promise<GatewayAnswer> {
   void ending.void();
   const bytes = await upstream.bytes().catch(() => new Uint8Array(0));
   const text = new TextDecoder().decode(bytes.subarray(0, MAX_ERROR_BYTES));
   if (CALLERS_MISTAKES.has(upstream.status) && isErrorJson(text) && !ACCOUNT_TROUBLE.test(text)) {
     const headers = { "content-type": "application/json", "x-request-id": context.requestId };
-    return new Response(text, { status: upstream.status, headers });
+    return { status: upstream.status, headers, body: text };
   }
   const isBusy = upstream.status === 429 || upstream.status === 503 || upstream.status === 529;
   if (isBusy && !ACCOUNT_TROUBLE.test(text)) {
-    return upstreamErrorResponse(
+    return upstreamErrorAnswer(
       { status: 503, code: "upstream_error", retryAfterMs: retryAfterMs(upstream) },
       context,
       random,
     );
   }
   const isTimeout = upstream.status === 408 || upstream.status === 504;
-  return upstreamErrorResponse(
+  return upstreamErrorAnswer(
     isTimeout ? { status: 504, code: "upstream_timeout" } : { status: 502, code: "upstream_error" },
     context,
     random,

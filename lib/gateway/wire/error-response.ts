@@ -3,6 +3,8 @@
  * Money refusals say `x-should-retry: false`, which the official SDKs obey, and carry no Retry-After.
  */
 import type { BudgetFacts, Denial, DenialCode } from "@/lib/domain/denial";
+import type { GatewayAnswer } from "../http";
+import { jsonAnswer } from "../http";
 import type { Language } from "./messages";
 import { denialMessage, suggestion } from "./messages";
 
@@ -75,14 +77,14 @@ export function retryHeaders(retryAfterMs: number, random: number): Record<strin
   return { "retry-after": String(Math.max(1, Math.ceil(waitMs / 1000))), "retry-after-ms": String(waitMs) };
 }
 
-export interface RefusalAnswer {
+export interface Refusal {
   readonly status: number;
   readonly code: string;
-  readonly response: Response;
+  readonly answer: GatewayAnswer;
 }
 
 /** `random` is in [0, 1). */
-export function refusalResponse(refusal: Denial, context: ErrorContext, random: number): RefusalAnswer {
+export function refusalAnswer(refusal: Denial, context: ErrorContext, random: number): Refusal {
   const shape = shapeOf(refusal, context);
   const headers: Record<string, string> = { "content-type": "application/json", "x-request-id": context.requestId };
   if (refusal.code === "budget_exhausted") headers["x-should-retry"] = "false";
@@ -99,7 +101,7 @@ export function refusalResponse(refusal: Denial, context: ErrorContext, random: 
   if (advice !== undefined) error.fallback_suggestion = advice;
   if (refusal.budget) error.budget = budgetBody(refusal.budget);
   if (refusal.code === "budget_exhausted" && context.topUpUrl !== null) error.top_up_url = context.topUpUrl;
-  return { status: shape.status, code: shape.code, response: json(shape.status, { error }, headers) };
+  return { status: shape.status, code: shape.code, answer: jsonAnswer(shape.status, { error }, headers) };
 }
 
 export interface UpstreamProblem {
@@ -114,14 +116,10 @@ const UPSTREAM_TEXT: Readonly<Record<UpstreamProblem["code"], Readonly<Record<La
 };
 
 /** The provider's own text is not repeated: it may speak of an account the caller does not have. */
-export function upstreamErrorResponse(problem: UpstreamProblem, context: ErrorContext, random: number): Response {
+export function upstreamErrorAnswer(problem: UpstreamProblem, context: ErrorContext, random: number): GatewayAnswer {
   const headers: Record<string, string> = { "content-type": "application/json", "x-request-id": context.requestId };
   if (problem.retryAfterMs !== undefined) Object.assign(headers, retryHeaders(problem.retryAfterMs, random));
   const message = UPSTREAM_TEXT[problem.code][context.language];
   const error = { message, type: "server_error", param: null, code: problem.code, request_id: context.requestId };
-  return json(problem.status, { error }, headers);
-}
-
-export function json(status: number, body: unknown, headers: Record<string, string>): Response {
-  return new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
+  return jsonAnswer(problem.status, { error }, headers);
 }

@@ -1,0 +1,98 @@
+/** node:http to GatewayRequest and GatewayAnswer, without Web classes in between. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { GatewayAnswer, GatewayRequest } from "@/lib/gateway/http";
+import { joined } from "@/lib/gateway/http";
+
+/** One header by lower-case name; repeated ones are joined as RFC 9110 section 5.3 says. */
+function headerOf(incoming: IncomingMessage, name: string): string | null {
+  const value = incoming.headers[name];
+  if (value === undefined) return null;
+  return typeof value === "string" ? value : value.join(", ");
+}
+
+function bytesOf(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array | "too_large"> {
+  const declared = incoming.headers["content-length"];
+  if (declared !== undefined && !(Number(declared) <= maxBytes)) return Promise.resolve("too_large");
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    incoming.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > maxBytes) {
+        incoming.pause();
+        resolve("too_large");
+      } else {
+        chunks.push(chunk);
+      }
+    });
+    incoming.on("end", () => {
+      resolve(joined(chunks, length));
+    });
+    incoming.on("error", reject);
+  });
+}
+
+/** Aborted when the connection ends before the answer does. */
+function signalOf(outgoing: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  outgoing.on("close", () => {
+    if (!outgoing.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}
+
+export function gatewayRequestOf(incoming: IncomingMessage, outgoing: ServerResponse): GatewayRequest {
+  let signal: AbortSignal | undefined;
+  return {
+    method: incoming.method ?? "GET",
+    url: incoming.url ?? "/",
+    headers: { get: (name) => headerOf(incoming, name) },
+    bytes: (maxBytes) => bytesOf(incoming, maxBytes),
+    get signal() {
+      return (signal ??= signalOf(outgoing));
+    },
+  };
+}
+
+function drained(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      outgoing.off("drain", go);
+      outgoing.off("close", go);
+      resolve();
+    };
+    outgoing.on("drain", go);
+    outgoing.on("close", go);
+  });
+}
+
+/** Writes a stream as it comes, at the pace of the client; a client that leaves cancels it. */
+async function pipe(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<void> {
+  const reader = body.getReader();
+  outgoing.on("close", () => {
+    if (!outgoing.writableFinished) void reader.cancel().catch(() => undefined);
+  });
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    if (outgoing.destroyed) return;
+    if (!outgoing.write(part.value)) await drained(outgoing);
+  }
+  outgoing.end();
+}
+
+export async function sendAnswer(
+  answer: GatewayAnswer,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const { status, headers, body } = answer;
+  // A body that was not read to its end stands in the way of the next request on this connection.
+  if (!incoming.complete) outgoing.setHeader("connection", "close");
+  if (body instanceof ReadableStream) {
+    outgoing.writeHead(status, headers);
+    outgoing.flushHeaders();
+    await pipe(body, outgoing);
+    return;
+  }
+  outgoing.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
+  outgoing.end(body);
+}
