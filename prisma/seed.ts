@@ -8,7 +8,7 @@ import process from "node:process";
 import { ensureGeneration } from "@/lib/control/recovery";
 import type { ControlDeps } from "@/lib/control/deps";
 import { removeSampleData } from "@/lib/control/sample-data";
-import { addSandboxModels } from "@/lib/control/sandbox-models";
+import { addSandboxModels, moveSandbox } from "@/lib/control/sandbox-models";
 import { publishAll } from "@/lib/control/snapshots";
 import { closeDb, getDb } from "@/lib/db/client";
 import { withAdvisoryLock } from "@/lib/db/advisory-lock";
@@ -45,6 +45,10 @@ async function isFinished(deps: ControlDeps, organisationId: string): Promise<bo
 }
 
 async function seed(deps: ControlDeps, store: HotConnection): Promise<SeededCompany | null> {
+  const sandboxUrl = process.env["SANDBOX_URL"] ?? DEFAULT_SANDBOX_URL;
+  for (const { id } of await listOrganisations(deps.db.prisma)) {
+    await moveSandbox(deps, seedPrincipal, { organisationId: id, sandboxUrl });
+  }
   const ids = await listSampleOrganisationIds(deps.db.prisma);
   for (const id of ids) {
     if (!(await isFinished(deps, id))) continue;
@@ -61,7 +65,6 @@ async function seed(deps: ControlDeps, store: HotConnection): Promise<SeededComp
   const fromMs = toMs - HISTORY_MS;
   const company = await buildCompany(quiet);
   const { organisationId, apps, budgets } = company;
-  const sandboxUrl = process.env["SANDBOX_URL"] ?? DEFAULT_SANDBOX_URL;
   const pricedFromMs = fromMs - 1;
   const sandbox = { organisationId, sandboxUrl, pricedFromMs };
   const { providerId, models } = await addSandboxModels(quiet, seedPrincipal, sandbox);

@@ -28,6 +28,8 @@ export async function startWorker(env: WorkerEnv, consumer: string): Promise<Run
   const producer = createProducer(services.queueUrl, QUEUE_SETTINGS);
   const context: WorkerContext = { services, producer, touched: new TouchedBudgets(), fences: new FenceWatch() };
   await ensureLedgerPartitions(services.deps);
+  // Nobody knows before the first look: zero would say that calls pass.
+  services.metrics.fenced.set(Number.NaN);
   const loop = new SettlementLoop({
     deps: services.deps,
     metrics: services.metrics,

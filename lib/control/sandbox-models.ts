@@ -1,4 +1,5 @@
 /** The stand-in provider and the models it sells, as any organisation may try them without an account at a vendor. */
+import { listProviders } from "@/lib/db/providers";
 import type { Principal } from "@/lib/domain/role";
 import type { PriceRates } from "@/lib/domain/snapshot";
 import type { ControlDeps } from "./deps";
@@ -47,7 +48,7 @@ export async function addSandboxModels(
     organisationId,
     name: "Sandbox",
     kind: "sandbox",
-    baseUrl: `${input.sandboxUrl.replace(/\/+$/u, "")}/v1`,
+    baseUrl: baseUrlOf(input.sandboxUrl),
     // The sandbox takes any secret that starts so; it keeps a bill for each.
     secret: `sandbox-${organisationId}`,
     isExternal: false,
@@ -65,4 +66,28 @@ export async function addSandboxModels(
     models[name] = { rates: price.rates, priceId: price.id, deploymentId: deployment.id };
   }
   return { providerId: provider.id, models: models as Record<SandboxModelName, AddedModel> };
+}
+
+/** Tells the organisation's sandbox account where the server listens now; one elsewhere than this machine stays. */
+export async function moveSandbox(
+  deps: ControlDeps,
+  principal: Principal,
+  input: { readonly organisationId: string; readonly sandboxUrl: string },
+): Promise<void> {
+  const { organisationId } = input;
+  const baseUrl = baseUrlOf(input.sandboxUrl);
+  for (const provider of await listProviders(deps.db.prisma, organisationId)) {
+    if (provider.kind !== "sandbox" || provider.baseUrl === baseUrl) continue;
+    if (new URL(provider.baseUrl).hostname !== "127.0.0.1") continue;
+    const { name, kind, isExternal } = provider;
+    const disabled = provider.disabledAt !== null;
+    await upsertProvider(deps, principal, {
+      ...{ organisationId, name, kind, isExternal, disabled, baseUrl },
+      billingMode: "request",
+    });
+  }
+}
+
+function baseUrlOf(sandboxUrl: string): string {
+  return `${sandboxUrl.replace(/\/+$/u, "")}/v1`;
 }

@@ -29,16 +29,16 @@ export function parseSeedOutput(output: string): FirstRun | undefined {
 
 /**
  * Seeds an empty database with the sample company, and returns its sign-in if this or an earlier start made it.
- * `isNewSchema`: migrations were applied just now, so the database is new or has changed; otherwise a kept sign-in says
- * that the seed has nothing left to do, and looking again would cost a second of every start.
+ * `mustLook`: migrations were applied just now, so the database is new or has changed, or the stand-in provider has moved;
+ * otherwise a kept sign-in says that the seed has nothing left to do, and looking would cost a second of every start.
  */
 export async function seed(
   setting: ProcessSetting,
   dataFolder: string,
-  isNewSchema: boolean,
+  mustLook: boolean,
 ): Promise<FirstRun | undefined> {
   const file = join(dataFolder, "first-run.json");
-  if (existsSync(file) && !isNewSchema) return readKept(file);
+  if (existsSync(file) && !mustLook) return readKept(file);
   if (!existsSync(join(setting.root, "prisma", "seed.ts"))) return undefined;
   const made = parseSeedOutput(await runSeed(setting));
   if (made === undefined) return existsSync(file) ? readKept(file) : undefined;

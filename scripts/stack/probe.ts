@@ -29,3 +29,15 @@ export function listens(host: string, port: number): Promise<boolean> {
     socket.once("timeout", () => end(false));
   });
 }
+
+/** The value of a metric without labels in Prometheus' text; undefined where it cannot be read or is not a number yet. */
+export async function gaugeOf(url: string, name: string): Promise<number | undefined> {
+  try {
+    const response = await fetch(url, { headers: { connection: "close" }, signal: AbortSignal.timeout(2_000) });
+    const line = (await response.text()).split("\n").find((one) => one.startsWith(`${name} `));
+    const value = Number(line?.slice(name.length + 1) ?? "NaN");
+    return Number.isNaN(value) ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}

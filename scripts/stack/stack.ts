@@ -2,6 +2,7 @@
 // `npm start` on kept data and by the browser tests on throw-away data.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { freePort, portIsFree } from "@/lib/services/free-port";
 import { startPostgres } from "@/lib/services/postgres";
 import { startRedis } from "@/lib/services/redis";
@@ -13,10 +14,11 @@ import type { DataFolder } from "./data-folder";
 import type { FirstRun } from "./first-run";
 import { seed } from "./first-run";
 import { Keeper } from "./keeper";
-import { answersOk, listens } from "./probe";
+import { answersOk, gaugeOf, listens } from "./probe";
 import type { Addresses, Environment, ProcessSetting } from "./processes";
 import { environmentFor, localUrl, processOptions } from "./processes";
 import { checkRedis } from "./redis-check";
+import { chooseSandboxPort } from "./sandbox-port";
 import { loadSecrets } from "./secrets";
 import type { Outcome, Say } from "./steps";
 import { Steps } from "./steps";
@@ -77,18 +79,20 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const databaseUrl = await steps.run("Postgres", () => postgres(options));
   const redisUrl = await steps.run("Redis", () => redis(options));
   const isNewSchema = await steps.run("schema", () => schema(databaseUrl));
+  const sandbox = await chooseSandboxPort(data.path, environment);
   const addresses = {
     ...{ host: options.host, port: options.port, databaseUrl, redisUrl },
     workerPort: await chosenPort(environment["WORKER_PORT"]),
-    sandboxPort: await chosenPort(environment["SANDBOX_PORT"]),
+    sandboxPort: sandbox.port,
   };
   const env = environmentFor(addresses, secrets, data.path, environment);
   const setting: ProcessSetting = { root, dev, env, logs: data.logs };
   await steps.run("build", () => build(options));
-  const firstRun = await steps.run("sample", () => sample(setting, data.path, isNewSchema));
+  const firstRun = await steps.run("sample", () => sample(setting, data.path, isNewSchema || sandbox.isNew));
   const keeper = new Keeper(options.say);
   options.stops.add(() => keeper.stop());
   await startProcesses(options, keeper, steps, setting, addresses);
+  await steps.run("counters", () => untilUnfenced(addresses.workerPort));
   const { lost } = keeper;
   return { url: localUrl(options.host, options.port), env, firstRun, took: steps.total(), lost };
 }
@@ -116,6 +120,21 @@ async function startProcesses(
     start("worker", "workers/main.ts", () => listens("127.0.0.1", workerPort)),
     start("web", "workers/web-server.ts", () => answersOk(`${localUrl(host, port)}/api/health`)),
   ]);
+}
+
+const unfencing = { timeoutMs: 20_000, pauseMs: 100 };
+
+/**
+ * A Redis that was started anew is not trusted before the worker has proved its counters, and calls are refused until then:
+ * what we print has to work when it is printed. Whoever waits in vain is told, and everything runs on.
+ */
+async function untilUnfenced(workerPort: number): Promise<Outcome<void>> {
+  const deadline = performance.now() + unfencing.timeoutMs;
+  while ((await gaugeOf(`http://127.0.0.1:${workerPort}/metrics`, "spillway_fenced_organisations")) !== 0) {
+    if (performance.now() > deadline) return { value: undefined, words: "still being checked; calls wait for it" };
+    await delay(unfencing.pauseMs);
+  }
+  return { value: undefined };
 }
 
 async function schema(databaseUrl: string): Promise<Outcome<boolean>> {
