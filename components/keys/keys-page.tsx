@@ -95,21 +95,32 @@ function Rows({
   nowMs,
   onOpen,
   onClear,
+  more,
 }: {
   readonly list: ApiKeyList;
   readonly filter: Filter;
   readonly nowMs: number;
   readonly onOpen: (panel: KeyPanel) => void;
   readonly onClear: () => void;
+  /** Fetches the next page; null where this is all. */
+  readonly more: { readonly fetch: () => void; readonly isBusy: boolean } | null;
 }): ReactElement {
   const t = useTranslations("keys");
+  const c = useTranslations("common");
   if (list.keys.length > 0) {
     return (
       <>
         <KeyTable list={list} nowMs={nowMs} onOpen={onOpen} />
-        <p className="border-t px-4 py-2.5 text-xs text-soft" role="status">
-          {t("count", { shown: list.keys.length, total: list.total })}
-        </p>
+        <div className="flex min-h-12 flex-wrap items-center gap-3 border-t px-4 py-2">
+          <p className="text-xs text-soft" role="status">
+            {t("count", { shown: list.keys.length, total: list.total })}
+          </p>
+          {more === null ? null : (
+            <Button size="sm" disabled={more.isBusy} onClick={more.fetch}>
+              {more.isBusy ? c("loading") : t("older")}
+            </Button>
+          )}
+        </div>
       </>
     );
   }
@@ -137,7 +148,11 @@ export function KeysPage(): ReactElement {
   const [panel, setPanel] = useState<KeyPanel | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const text = useDebounced(filter.text.trim());
-  const { data: list, error, refetch, dataUpdatedAt } = useApiKeys({ q: text, state: filter.state });
+  const found = useApiKeys({ q: text, state: filter.state });
+  const { data, error, refetch, dataUpdatedAt, fetchNextPage, hasNextPage, isFetchingNextPage } = found;
+  // What is true of the whole list (how many, which apps) is newest in the page read last.
+  const newest = data?.pages.at(-1);
+  const list = newest === undefined ? undefined : { ...newest, keys: data?.pages.flatMap((page) => page.keys) ?? [] };
   return (
     <>
       <PageHeader
@@ -170,6 +185,7 @@ export function KeysPage(): ReactElement {
               nowMs={dataUpdatedAt}
               onOpen={setPanel}
               onClear={() => setFilter({ text: "", state: "all" })}
+              more={hasNextPage ? { fetch: () => void fetchNextPage(), isBusy: isFetchingNextPage } : null}
             />
           </Card>
           <Panel

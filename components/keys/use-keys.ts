@@ -1,7 +1,7 @@
 "use client";
 /** Reads and writes of the keys page. */
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { UseMutationResult, UseQueryResult } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import type { InfiniteData, UseInfiniteQueryResult, UseMutationResult } from "@tanstack/react-query";
 import { newIdempotencyKey, readConsole, writeConsole } from "@/components/query/console-fetch";
 import { queryKeys } from "@/components/query/keys";
 import { writeResult } from "@/lib/contracts/common";
@@ -11,17 +11,21 @@ import type { ApiKeyList, ApiKeyListQuery, ApiKeySecretResult, CreateApiKeyInput
 
 const POLL_MS = 10_000;
 
-export function useApiKeys(query: ApiKeyListQuery): UseQueryResult<ApiKeyList> {
-  const parameters = new URLSearchParams({
-    q: query.q,
-    state: query.state,
-    ...(query.after === undefined ? {} : { after: query.after }),
-  });
-  return useQuery({
-    queryKey: queryKeys.apiKeys(query),
-    queryFn: ({ signal }) => readConsole(`/api/console/keys?${parameters.toString()}`, apiKeyList, signal),
+export type ApiKeyFilter = Omit<ApiKeyListQuery, "after">;
+
+/** Pages appended below. Refreshed by itself only while the first page alone is shown: rows must not move under a reader. */
+export function useApiKeys(filter: ApiKeyFilter): UseInfiniteQueryResult<InfiniteData<ApiKeyList>> {
+  return useInfiniteQuery({
+    queryKey: queryKeys.apiKeys(filter),
+    initialPageParam: "",
+    queryFn: ({ pageParam, signal }) => {
+      const after = pageParam === "" ? {} : { after: pageParam };
+      const parameters = new URLSearchParams({ q: filter.q, state: filter.state, ...after });
+      return readConsole(`/api/console/keys?${parameters.toString()}`, apiKeyList, signal);
+    },
+    getNextPageParam: (last) => last.next,
     placeholderData: keepPreviousData,
-    refetchInterval: POLL_MS,
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) <= 1 ? POLL_MS : false),
   });
 }
 

@@ -15,15 +15,24 @@ import { SampleBanner } from "./sample-banner";
 import { SpendChart } from "./spend-chart";
 import { useOverview } from "./use-overview";
 
+/** Usage is booked within a second or two; what waits longer means that the books lag behind. */
+const LAG_MS = 5_000;
+
+function lagOf({ backlog }: Overview): { readonly waiting: number; readonly ageMs: number } | null {
+  if (backlog?.oldestAgeMs == null || backlog.oldestAgeMs < LAG_MS) return null;
+  return { waiting: backlog.waiting, ageMs: backlog.oldestAgeMs };
+}
+
 /** What the numbers are worth: when they were read, and how far the books go. */
 function Freshness({ view, stale }: { readonly view: Overview; readonly stale: boolean }): ReactElement {
   const t = useTranslations("overview");
   const locale = useLocale();
   const { timeZone } = view.organisation;
+  const lag = lagOf(view);
   return (
     <span className="figures flex flex-wrap items-center gap-x-2">
       <span className="inline-flex items-center gap-1.5">
-        <span aria-hidden className={`size-2 rounded-full ${stale ? "bg-rung-warn" : "bg-good"}`} />
+        <span aria-hidden className={`size-2 rounded-full ${stale || lag !== null ? "bg-rung-warn" : "bg-good"}`} />
         {stale
           ? t("paused", { at: clockText(view.readAtMs, locale, timeZone) })
           : t("readAt", { at: clockText(view.readAtMs, locale, timeZone) })}
@@ -33,6 +42,11 @@ function Freshness({ view, stale }: { readonly view: Overview; readonly stale: b
           ? t("nothingBooked")
           : t("bookedThrough", { ago: relativeText(view.bookedThroughMs, view.readAtMs, locale) })}
       </span>
+      {lag === null ? null : (
+        <span className="font-medium text-warn-ink" data-testid="booking-lag">
+          {t("lag", { count: lag.waiting, since: relativeText(view.readAtMs - lag.ageMs, view.readAtMs, locale) })}
+        </span>
+      )}
       <span>{zoneText(view.readAtMs, timeZone)}</span>
     </span>
   );

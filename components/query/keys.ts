@@ -6,7 +6,7 @@ export const queryKeys = {
   overview: ["overview"] as const,
   budgets: ["budgets"] as const,
   budgetHistory: (id: string) => ["budgets", id, "history"] as const,
-  apiKeys: (query: ApiKeyListQuery) => ["keys", query] as const,
+  apiKeys: (filter: Omit<ApiKeyListQuery, "after">) => ["keys", filter] as const,
   allApiKeys: ["keys"] as const,
   requests: (query: RequestListQuery) => ["requests", query] as const,
 };

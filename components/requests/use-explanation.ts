@@ -2,8 +2,9 @@
 /** Why a call was served, downgraded or refused, in sentences. */
 import { useLocale, useTranslations } from "next-intl";
 import { useBudgetWords } from "@/components/budgets/use-budget-words";
-import { moneyWithCode, percentText } from "@/components/format/money";
+import { amountOfMeter, moneyWithCode, percentText } from "@/components/format/money";
 import type { DecisionExplanation, RequestAttempt, RequestDetail } from "@/lib/contracts/requests";
+import { METERS } from "@/lib/domain/snapshot";
 import { useOutcomeText } from "./use-request-words";
 
 export interface Explain {
@@ -11,32 +12,61 @@ export interface Explain {
   readonly ofRefusal: (refusal: NonNullable<RequestDetail["refusal"]>, detail: RequestDetail) => readonly string[];
 }
 
-export function useExplanation(): Explain {
+type Explanation = DecisionExplanation | null;
+
+/** What the budget behind a decision was and how it stood, as far as the gateway wrote it down. */
+function useBecause(): (explanation: Explanation, rungBasisPoints: number, isRefusal: boolean) => string | undefined {
   const t = useTranslations("explain");
   const locale = useLocale();
   const words = useBudgetWords();
-  const outcomeText = useOutcomeText();
-
-  /** "because …": the budget and rung behind the decision, as far as the gateway wrote them down. */
-  function because(explanation: DecisionExplanation | null, rungBasisPoints: number): string | undefined {
-    const at = explanation?.rungBasisPoints ?? rungBasisPoints;
-    const rung = explanation?.rungName == null ? percentText(at, locale) : words.rungName(explanation.rungName);
+  const percent = (basisPoints: number): string => percentText(basisPoints, locale);
+  return (explanation, rungBasisPoints, isRefusal) => {
+    const atBasisPoints = explanation?.rungBasisPoints ?? rungBasisPoints;
+    const at = percent(atBasisPoints);
+    const rung = explanation?.rungName == null ? at : words.rungName(explanation.rungName);
     const name = explanation?.consumerName ?? explanation?.budgetName;
-    if (name == null) return at > 0 ? t("becauseRung", { rung, at: percentText(at, locale) }) : undefined;
-    if (explanation?.ratioBasisPoints == null && explanation?.rungName == null) {
-      return at > 0 ? t("becausePassed", { name, at: percentText(at, locale) }) : t("becausePlain", { name });
-    }
-    if (explanation.ratioBasisPoints == null) return t("becauseBudget", { name, rung, at: percentText(at, locale) });
-    return t("becauseRatio", {
-      name,
-      ratio: percentText(explanation.ratioBasisPoints, locale),
-      rung,
-      at: percentText(at, locale),
-    });
-  }
+    if (explanation === null || name == null) return atBasisPoints > 0 ? t("becauseRung", { rung, at }) : undefined;
+    if (explanation.limitAmount === "0") return t("becauseZero", { name });
+    if (explanation.ratioBasisPoints === null) return t("becausePlain", { name });
+    const ratio = percent(explanation.ratioBasisPoints);
+    if (isRefusal && explanation.rungBasisPoints === null) return t("becauseLimit", { name, ratio });
+    if (atBasisPoints === 0) return t("becauseNone", { name, ratio });
+    if (explanation.ladder === null) return t("becauseRatio", { name, ratio, rung, at });
+    return t("becauseLadder", { name, ratio, rung, at, ladder: words.ladderName(explanation.ladder) });
+  };
+}
 
+/** Spent, held and limit of that budget before the call, in its own unit. */
+function useStanding(): (explanation: Explanation, currency: string) => string | undefined {
+  const t = useTranslations("explain");
+  const b = useTranslations("budgets");
+  const locale = useLocale();
+  return (explanation, currency) => {
+    const { settledAmount, heldAmount, limitAmount } = explanation ?? {};
+    if (settledAmount == null || heldAmount == null || limitAmount == null) return undefined;
+    const meter = METERS.find((one) => one === explanation?.meter) ?? "cost";
+    const text = (amount: string): string =>
+      meter === "cost"
+        ? moneyWithCode(amount, currency, locale)
+        : `${amountOfMeter(amount, meter, locale)} ${b(`meters.${meter}`)}`;
+    return t("standing", { settled: text(settledAmount), held: text(heldAmount), limit: text(limitAmount) });
+  };
+}
+
+function isSaid(sentence: string | undefined): sentence is string {
+  return sentence !== undefined;
+}
+
+export function useExplanation(): Explain {
+  const t = useTranslations("explain");
+  const locale = useLocale();
+  const outcomeText = useOutcomeText();
+  const because = useBecause();
+  const standing = useStanding();
   return {
     ofAttempt: (attempt, detail) => {
+      const { currency } = detail.organisation;
+      const { explanation } = attempt;
       const asked = detail.modelRequested ?? attempt.modelServed;
       const first =
         attempt.decision === "downgrade" || asked !== attempt.modelServed
@@ -44,31 +74,24 @@ export function useExplanation(): Explain {
           : t(attempt.decision === "cache" ? "cached" : attempt.decision === "static" ? "staticText" : "passed", {
               model: asked,
             });
-      const saved =
-        attempt.savedAmount === "0"
-          ? undefined
-          : t("saved", { amount: moneyWithCode(attempt.savedAmount, detail.organisation.currency, locale) });
-      const ended = attempt.outcome === "ok" ? undefined : t("ended", { outcome: outcomeText(attempt.outcome) });
-      const overflow = attempt.isOverflow ? t("overflow") : undefined;
-      return [first, because(attempt.explanation, attempt.rungBasisPoints), saved, overflow, ended].filter(
-        (sentence) => sentence !== undefined,
-      );
-    },
-    ofRefusal: (refusal, detail) => {
-      const { currency } = detail.organisation;
-      const amounts =
-        refusal.limitAmount === null || refusal.usedAmount === null
-          ? undefined
-          : t("refusedAmounts", {
-              used: moneyWithCode(refusal.usedAmount, currency, locale),
-              limit: moneyWithCode(refusal.limitAmount, currency, locale),
-            });
+      const saved = moneyWithCode(attempt.savedAmount, currency, locale);
       return [
-        t("refused", { reason: outcomeText(refusal.code), model: detail.modelRequested ?? "–" }),
-        because(refusal.explanation, refusal.explanation?.rungBasisPoints ?? 0),
-        amounts,
-        t("noMoney"),
-      ].filter((sentence) => sentence !== undefined);
+        first,
+        because(explanation, attempt.rungBasisPoints, false),
+        standing(explanation, currency),
+        attempt.savedAmount === "0" ? undefined : t("saved", { amount: saved }),
+        attempt.isOverflow ? t("overflow") : undefined,
+        explanation?.ignoredClass == null ? undefined : t("ignoredClass", { name: explanation.ignoredClass }),
+        attempt.outcome === "ok" ? undefined : t("ended", { outcome: outcomeText(attempt.outcome) }),
+        attempt.isEstimated ? t("estimated") : undefined,
+      ].filter(isSaid);
     },
+    ofRefusal: ({ code, explanation }, detail) =>
+      [
+        t("refused", { reason: outcomeText(code), model: detail.modelRequested ?? "–" }),
+        because(explanation, 0, true),
+        standing(explanation, detail.organisation.currency),
+        t("noMoney"),
+      ].filter(isSaid),
   };
 }

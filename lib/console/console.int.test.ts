@@ -143,6 +143,23 @@ describe("overview", () => {
   });
 });
 
+describe("freshness", () => {
+  it("names what waits in the usage stream and for how long the oldest has", async () => {
+    const org = await createTestOrganisation(control, {});
+    const who = await personAt(org.organisationId, org.consumers.root, "finance");
+    expect((await readOverview(services, who)).backlog).toEqual({ waiting: 0, oldestAgeMs: null });
+    const { redis } = control.store;
+    const [seconds] = await redis.time();
+    const stream = `sw:{${org.organisationId}}:usage`;
+    await redis.xadd(stream, `${String((Number(seconds) - 60) * 1_000)}-0`, "k", "settled", "e", "{}");
+    await redis.xadd(stream, "*", "k", "settled", "e", "{}");
+    const { backlog } = await readOverview(services, who);
+    expect(backlog?.waiting).toBe(2);
+    expect(backlog?.oldestAgeMs).toBeGreaterThanOrEqual(60_000);
+    expect(backlog?.oldestAgeMs).toBeLessThan(120_000);
+  });
+});
+
 describe("budget tree", () => {
   it("states over-allocation and what the person may do", async () => {
     const org = await createTestOrganisation(control, { budgets: { department: 10n, team: 25n } });
@@ -180,6 +197,28 @@ describe("keys", () => {
     expect(JSON.stringify(list)).not.toContain(org.apiKey.secret);
     expect(list.keys[0]?.effective).toMatchObject({ scope: "team", leftAmount: "20" });
     expect((await readApiKeys(services, who, { q: "%", state: "all" })).total).toBe(0);
+  });
+});
+
+describe("keys, page by page", () => {
+  it("neither repeat nor skip", async () => {
+    const org = await createTestOrganisation(control, {});
+    const rows = Array.from(
+      { length: 70 },
+      (_, index) => `key_p${String(index).padStart(3, "0")}${org.organisationId}`,
+    );
+    await services.db.pool.query(
+      `INSERT INTO api_keys (id, organisation_id, app_id, name, environment, updated_at)
+       SELECT id, $1, $2, id, 'production', now() FROM unnest($3::text[]) AS k(id)`,
+      [org.organisationId, org.consumers.app, rows],
+    );
+    const who = await personAt(org.organisationId, org.consumers.root, "developer");
+    const first = await readApiKeys(services, who, { q: "", state: "all" });
+    expect(first.keys).toHaveLength(50);
+    const second = await readApiKeys(services, who, { q: "", state: "all", after: first.next ?? "" });
+    expect(second.next).toBeNull();
+    const seen = [...first.keys, ...second.keys].map((key) => key.id);
+    expect([...seen].sort()).toEqual([...rows, org.apiKey.id].sort());
   });
 });
 

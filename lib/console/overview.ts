@@ -147,7 +147,7 @@ export async function readOverview(services: ConsoleServices, who: ConsolePrinci
       live: snapshot.states.live,
     });
   const monthRange = { ...scope, startMs: month.startMs, endMs: month.endMs };
-  const [todayRange, thisMonth, daySums, byApp, byModel, refusals, bookedThroughMs] = await Promise.all([
+  const [todayRange, thisMonth, daySums, byApp, byModel, refusals, bookedThroughMs, backlog] = await Promise.all([
     range(today, "day"),
     range(month, "month"),
     sumUsageBySpans(sql, scope, days),
@@ -155,11 +155,13 @@ export async function readOverview(services: ConsoleServices, who: ConsolePrinci
     sumUsageBy(sql, "model", monthRange),
     listNewestRefusals(sql, organisation.id, appIds, REFUSALS_SHOWN),
     newestBookingMs(sql, organisation.id),
+    services.readBacklog([organisation.id]),
   ]);
   return {
     organisation: toOrganisationView(organisation),
     readAtMs: nowMs,
     bookedThroughMs,
+    backlog,
     live: snapshot.states.live,
     today: todayRange,
     month: thisMonth,

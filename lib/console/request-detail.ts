@@ -5,7 +5,10 @@ import type { LedgerRow, RefusalRow } from "@/lib/db/console-requests";
 import { chargedLine, costComponent, tokenUsage } from "@/lib/domain/usage-event";
 
 /** By budget id. */
-export type BudgetNames = ReadonlyMap<string, { readonly name: string; readonly consumerName: string | null }>;
+export type BudgetNames = ReadonlyMap<
+  string,
+  { readonly name: string; readonly consumerName: string | null; readonly meter: string }
+>;
 
 const componentsSchema = z.array(costComponent.extend({ kind: z.string() }));
 const linesSchema = z.array(chargedLine);
@@ -31,47 +34,48 @@ function record(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
-function textOf(source: Readonly<Record<string, unknown>>, ...names: string[]): string | null {
-  for (const name of names) {
-    const value = source[name];
-    if (typeof value === "string" && value !== "") return value;
-  }
-  return null;
+function textOf(source: Readonly<Record<string, unknown>>, name: string): string | null {
+  const value = source[name];
+  return typeof value === "string" && value !== "" ? value : null;
 }
 
-function numberOf(source: Readonly<Record<string, unknown>>, ...names: string[]): number | null {
-  for (const name of names) {
-    const value = source[name];
-    const number = typeof value === "string" && /^\d{1,12}$/u.test(value) ? Number(value) : value;
-    if (typeof number === "number" && Number.isFinite(number)) return number;
-  }
-  return null;
+function numberOf(source: Readonly<Record<string, unknown>>, name: string): number | null {
+  const value = source[name];
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
-/** Reads what the gateway wrote, old and new spellings; null when it wrote nothing that can be told. */
+function amountOf(source: Readonly<Record<string, unknown>>, name: string): string | null {
+  const text = textOf(source, name);
+  return text !== null && /^-?\d{1,19}$/u.test(text) ? text : null;
+}
+
+/**
+ * Reads what the gateway wrote: with a settled call `plan, rungBasisPoints, rungName, ratioBasisPoints, budgetId, ladder,
+ * settled, held, limit, ignoredClass`, with a refusal the same but plan, ladder and ignoredClass. null when it wrote nothing that can be told. `budgetId`: known from elsewhere.
+ */
 export function toExplanation(
   value: unknown,
   names: BudgetNames,
   budgetId: string | null = null,
 ): DecisionExplanation | null {
   const source = record(value);
-  const id = textOf(source, "budgetId", "budget") ?? budgetId;
+  const id = textOf(source, "budgetId") ?? budgetId;
   const known = id === null ? undefined : names.get(id);
   const explanation: DecisionExplanation = {
     budgetId: id,
-    budgetName: known?.name ?? textOf(source, "budgetName"),
-    consumerName: known?.consumerName ?? textOf(source, "consumerName", "consumer"),
-    ratioBasisPoints: numberOf(source, "ratioBasisPoints", "usedBasisPoints", "ratio"),
-    rungName: textOf(source, "rungName", "rung"),
-    rungBasisPoints: numberOf(source, "rungBasisPoints", "atBasisPoints", "rung"),
-    rule: textOf(source, "rule", "ladder", "action"),
+    budgetName: known?.name ?? null,
+    consumerName: known?.consumerName ?? null,
+    meter: known?.meter ?? null,
+    ladder: textOf(source, "ladder"),
+    rungName: textOf(source, "rungName"),
+    rungBasisPoints: numberOf(source, "rungBasisPoints"),
+    ratioBasisPoints: numberOf(source, "ratioBasisPoints"),
+    settledAmount: amountOf(source, "settled"),
+    heldAmount: amountOf(source, "held"),
+    limitAmount: amountOf(source, "limit"),
+    ignoredClass: textOf(source, "ignoredClass"),
   };
   return Object.values(explanation).every((entry) => entry === null) ? null : explanation;
-}
-
-function amountOf(source: Readonly<Record<string, unknown>>, ...names: string[]): string | null {
-  const text = textOf(source, ...names);
-  return text !== null && /^-?\d{1,19}$/u.test(text) ? text : null;
 }
 
 export function toAttempt(row: LedgerRow, names: BudgetNames): RequestAttempt {
@@ -118,13 +122,10 @@ export function toAttempt(row: LedgerRow, names: BudgetNames): RequestAttempt {
 }
 
 export function toRefusal(row: RefusalRow, names: BudgetNames): NonNullable<RequestDetail["refusal"]> {
-  const source = record(row.explanation);
   return {
     atMs: row.refusedAt.getTime(),
     code: row.code,
     statusCode: row.statusCode,
     explanation: toExplanation(row.explanation, names, row.budgetId),
-    limitAmount: amountOf(source, "limit", "limitAmount"),
-    usedAmount: amountOf(source, "used", "usedAmount"),
   };
 }

@@ -104,7 +104,7 @@ function namesOfBudgets(tree: ConsumerTree, budgets: Awaited<ReturnType<typeof l
   return new Map(
     budgets.map((budget) => [
       budget.id,
-      { name: budget.name, consumerName: tree.byId.get(budget.consumerId ?? "")?.name ?? null },
+      { name: budget.name, consumerName: tree.byId.get(budget.consumerId ?? "")?.name ?? null, meter: budget.meter },
     ]),
   );
 }

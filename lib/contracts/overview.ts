@@ -56,6 +56,8 @@ export const overview = z.object({
   readAtMs: timeMs,
   /** Newest ledger entry of the organisation; null when there is none. */
   bookedThroughMs: timeMs.nullable(),
+  /** Usage events that wait to be booked, and for how long the oldest has; null when Redis cannot say. */
+  backlog: z.object({ waiting: z.int(), oldestAgeMs: z.int().nullable() }).nullable(),
   /** Whether live counters could be read. */
   live: z.boolean(),
   today: spendRange,

@@ -50,15 +50,22 @@ export const requestList = z.object({
 });
 export type RequestList = z.infer<typeof requestList>;
 
-/** What the gateway wrote down about its decision; every field may be absent in old rows. */
+/** What the gateway wrote down about its decision; every field may be absent. Amounts are those at that moment. */
 export const decisionExplanation = z.object({
   budgetId: z.string().nullable(),
   budgetName: z.string().nullable(),
   consumerName: z.string().nullable(),
-  ratioBasisPoints: z.number().nullable(),
+  /** What the budget counts: the unit of the amounts. */
+  meter: z.string().nullable(),
+  ladder: z.string().nullable(),
   rungName: z.string().nullable(),
   rungBasisPoints: z.number().nullable(),
-  rule: z.string().nullable(),
+  ratioBasisPoints: z.number().nullable(),
+  settledAmount: amountText.nullable(),
+  heldAmount: amountText.nullable(),
+  limitAmount: amountText.nullable(),
+  /** A class that the request claimed and its key may not have. */
+  ignoredClass: z.string().nullable(),
 });
 export type DecisionExplanation = z.infer<typeof decisionExplanation>;
 
@@ -100,9 +107,6 @@ export const requestRefusal = z.object({
   code: z.string(),
   statusCode: z.int(),
   explanation: decisionExplanation.nullable(),
-  /** Amounts at the refusal, where the gateway wrote them. */
-  limitAmount: amountText.nullable(),
-  usedAmount: amountText.nullable(),
 });
 
 export const requestDetail = z.object({

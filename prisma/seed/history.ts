@@ -5,8 +5,11 @@
 import { costOf } from "@/lib/pricing/cost";
 import type { Budget } from "@/lib/domain/entities";
 import { newId } from "@/lib/domain/ids";
+import { LADDER_TEMPLATES } from "@/lib/domain/ladder-templates";
+import { usageRatio } from "@/lib/domain/lines";
 import { createPeriodCache } from "@/lib/domain/period";
 import type { PeriodCalendar } from "@/lib/domain/period";
+import { rungAt } from "@/lib/domain/policy";
 import type { RefusalEvent, TokenUsage, UsageEvent } from "@/lib/domain/usage-event";
 import type { PriceRates } from "@/lib/domain/snapshot";
 import type { SampleApp, SampleModel } from "./company";
@@ -186,18 +189,20 @@ function makeCall(
     latencyMs,
     firstByteMs: Math.round(180 + chance() * 500),
     statusCode: 200,
-    explanation: isDowngraded ? explanationOf(books, budget, atMs) : null,
+    explanation: isDowngraded ? explanationOf(budget, basisPoints) : null,
   };
 }
 
-/** In the shape in which the gateway writes its decisions. */
-function explanationOf(books: Books, budget: Budget, atMs: number): Record<string, unknown> {
+/** In the shape in which the gateway writes its decisions: as the budget stood before the call. */
+function explanationOf(budget: Budget, basisPoints: number): Record<string, unknown> {
   return {
     plan: "downgrade",
     rungBasisPoints: 9_000,
+    rungName: rungAt(LADDER_TEMPLATES[budget.ladder ?? ""], 9_000)?.name ?? null,
+    ratioBasisPoints: basisPoints,
     budgetId: budget.id,
     ladder: budget.ladder,
-    settled: books.settledOf(budget, atMs).settled.toString(),
+    settled: ((budget.limitAmount * BigInt(basisPoints)) / 10_000n).toString(),
     held: "0",
     limit: budget.limitAmount.toString(),
   };
@@ -261,6 +266,8 @@ function refusalOf(
       settled: settled.toString(),
       held: "0",
       rungBasisPoints: null,
+      rungName: null,
+      ratioBasisPoints: usageRatio(settled, budget.limitAmount),
     },
   };
 }

@@ -4,9 +4,9 @@ export const dynamic = "force-dynamic";
 
 /** Liveness is that this answers at all; readiness is the status: 200 with both stores, else 503. */
 export async function GET(): Promise<Response> {
-  const { ready, checks } = await readHealth();
+  const { ready, checks, usage } = await readHealth();
   return Response.json(
-    { live: true, ready, checks },
+    { live: true, ready, checks, usage },
     { status: ready ? 200 : 503, headers: { "cache-control": "no-store" } },
   );
 }
