@@ -30,12 +30,17 @@ const FORCED_ATTEMPTS = 5;
 
 /** Pushes what is pending of one organisation; the whole when Redis turns out to have lost an earlier push. */
 export async function publishChanges(deps: ControlDeps, organisationId: string): Promise<PublishResult> {
-  const read = await readPending(deps, organisationId);
-  if (read === null) return { outcome: "idle", epoch: 0n };
-  const { organisation, push, changeIds } = read;
-  if (changeIds.length === 0 && organisation.publishedEpoch === organisation.snapshotEpoch) {
-    return { outcome: "idle", epoch: organisation.snapshotEpoch };
+  const pending = await readPending(deps, organisationId);
+  if (pending === null) return { outcome: "idle", epoch: 0n };
+  const isRaised = pending.organisation.publishedEpoch < pending.organisation.snapshotEpoch;
+  if (pending.changeIds.length === 0 && !isRaised) {
+    return { outcome: "idle", epoch: pending.organisation.snapshotEpoch };
   }
+  // An epoch raised without a change: somebody means to send the whole and is slow, or died. An empty part under that
+  // epoch would take the whole's place, so what goes out under it is the whole.
+  const read = pending.changeIds.length === 0 ? await readWhole(deps, organisationId) : pending;
+  if (read === null) return { outcome: "idle", epoch: 0n };
+  const { push, changeIds } = read;
   const reply = await pushSnapshot(deps.redis, push);
   if (reply.outcome === "gap") return publishAll(deps, organisationId, { force: true });
   if (reply.outcome === "already" && (await redisIsAhead(deps, organisationId, reply.epoch))) {

@@ -125,7 +125,11 @@ function linesOf(view: OrganisationView, decision: Decision, nowMs: number) {
       periodId: period.id,
       meter: planned.meter,
       enforcement: planned.enforcement,
-      rungs: planned.steps.map((step) => `${String(step.atBasisPoints)}:${String(step.plan)}`).join(","),
+      // A first rung of 0 % that passes says nothing: most calls then compare one threshold a budget.
+      rungs: planned.steps
+        .filter((step) => step.atBasisPoints > 0 || step.plan > 0)
+        .map((step) => `${String(step.atBasisPoints)}:${String(step.plan)}`)
+        .join(","),
       overflowPlan: planned.overflowPlan,
     };
   });

@@ -37,8 +37,9 @@
 
 local known = redis.call("HMGET", KEYS[1], "st", "pl", "rg", "ov")
 if known[1] then return { 1, known[1], known[2] or "0", known[3] or "0", known[4] or "0" } end
-if redis.call("GET", KEYS[3]) ~= ARGV[3] then return { 3 } end
-local epoch = redis.call("GET", KEYS[2])
+local standing = redis.call("MGET", KEYS[2], KEYS[3])
+if standing[2] ~= ARGV[3] then return { 3 } end
+local epoch = standing[1]
 if epoch ~= ARGV[2] then return { 2, epoch or "" } end
 local micros = nowMicros(ARGV[4])
 local now = math.floor(micros / 1000)
@@ -78,7 +79,8 @@ local function view(index)
     if not budget.view.missing then
       for basisPoints, plan in string.gmatch(budget.rungs, "(%d+):(%d+)") do
         local threshold = tonumber(basisPoints)
-        if reached(budget.view, threshold) then budget.rung, budget.plan = threshold, tonumber(plan) end
+        if not reached(budget.view, threshold) then break end -- rungs rise
+        budget.rung, budget.plan = threshold, tonumber(plan)
       end
     end
   end
@@ -115,8 +117,6 @@ while plan ~= examined do
   if not plans[plan] then break end
 end
 
-local function limitText(seen) return amountText(seen.limitHi, seen.limitLo) end
-
 if not plans[plan] then
   local seen = view(binding)
   return { 5, plan, budgets[binding].rung, binding, seen.settled, seen.held, limitText(seen) }
@@ -130,13 +130,10 @@ local function shortBudget(candidate)
       local budget, seen = budgets[index], view(index)
       if seen.missing then return index, 12 end
       if seen.frozen and budget.enforced then return index, 7 end
-      local ahi, alo = amountParse(ARGV[plans[candidate] + index])
-      local thi, tlo = amountAdd(seen.usedHi, seen.usedLo, ahi, alo)
-      if thi > MAX_HI then return index, 11 end
-      if budget.enforced and not amountLessOrEqual(thi, tlo, seen.limitHi, seen.limitLo) then
-        if budget.overflowPlan == "" or not amountLessOrEqual(thi, tlo, seen.withOverflowHi, seen.withOverflowLo) then
-          return index, 6
-        end
+      local within, withinOverflow, countable = fits(seen, ARGV[plans[candidate] + index])
+      if not countable then return index, 11 end
+      if budget.enforced and not within then
+        if budget.overflowPlan == "" or not withinOverflow then return index, 6 end
         overflowing[index] = true
       end
     end
@@ -152,7 +149,7 @@ end
 if short then
   local seen = view(firstShort)
   if firstReason ~= 6 then return { firstReason, firstShort } end
-  return { 6, firstShort, seen.settled, seen.held, limitText(seen), amountText(seen.withOverflowHi, seen.withOverflowLo) }
+  return { 6, firstShort, seen.settled, seen.held, limitText(seen), withOverflowText(seen) }
 end
 
 -- Short windows. Nothing is written before every check has passed: a script is not rolled back.

@@ -24,12 +24,11 @@ end
 
 local function resolve(reservationKey, deadlinesKey, reservationId, state, actual, actualTokens)
   local stored = redis.call("HMGET", reservationKey, "l", "c", "q")
-  eachWord(stored[1], function(word)
-    local key, meter, held = string.match(word, "^(.-)|(.-)|(%d+)$")
+  for key, meter, held in string.gmatch(stored[1] or "", "([^| ]+)|([^| ]+)|(%d+)") do
     if held ~= "0" then redis.call("HINCRBY", key, "h", "-" .. held) end
     local amount = actual and actual[meter]
     if amount and amount ~= "0" then redis.call("HINCRBY", key, "s", amount) end
-  end)
+  end
   releaseSlots(reservationId, stored[2])
   correctTokenRates(stored[3], actualTokens)
   redis.call("ZREM", deadlinesKey, reservationId)
