@@ -9,14 +9,18 @@ export function chooseModel(ids: readonly string[]): string | undefined {
   return chat.find((id) => /mini|small|flash|lite|nano|haiku|turbo/i.test(id)) ?? chat[0];
 }
 
-/** Asks the gateway itself. Undefined if it has no answer: then the caller names something well known. */
-export async function exampleModel(url: string, apiKey: string): Promise<string | undefined> {
+/**
+ * Asks the gateway itself. Undefined if it has no answer: then the caller names something well known. null where the key is
+ * good no longer, as after the sample company was removed.
+ */
+export async function exampleModel(url: string, apiKey: string): Promise<string | null | undefined> {
   try {
     const response = await fetch(`${url}/api/v1/models`, {
       // A connection that is not kept: see answersOk.
       headers: { authorization: `Bearer ${apiKey}`, connection: "close" },
       signal: AbortSignal.timeout(10_000),
     });
+    if (response.status === 401) return null;
     if (!response.ok) return undefined;
     const body = (await response.json()) as { data?: { id?: unknown }[] };
     return chooseModel((body.data ?? []).flatMap(({ id }) => (typeof id === "string" ? [id] : [])));

@@ -26,6 +26,13 @@ describe("what is said when all is ready", () => {
     );
   });
 
+  it("gives no key and no command once the sample company is gone", () => {
+    const firstRun = { email: "ada@example.com", password: "secret", apiKey: "sw_live_x" };
+    const message = readyMessage({ url, firstRun, took: "2.0 s" }, "/data/logs", null);
+    expect(message).toContain("ada@example.com   secret");
+    expect(message).not.toContain("sw_live_x");
+  });
+
   it("names an address that this machine can open, whatever was listened on", () => {
     expect(localUrl("0.0.0.0", 3000)).toBe(url);
     expect(localUrl("::1", 3000)).toBe("http://[::1]:3000");

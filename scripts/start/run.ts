@@ -73,24 +73,22 @@ function sentenceFor(error: unknown): string {
 export function readyMessage(
   stack: Pick<Stack, "url" | "firstRun" | "took">,
   logs: string,
-  model = "gpt-4o-mini",
+  model: string | null = "gpt-4o-mini",
 ): string {
   const { url, firstRun } = stack;
   const lines = ["", `Spillway is ready (${stack.took}).`, "", `  console   ${url}`];
   if (firstRun === undefined) {
     lines.push("  sign-in   the account given at the first start of this database");
   } else {
-    lines.push(
-      `  sign-in   ${firstRun.email}   ${firstRun.password}`,
-      `  API key   ${firstRun.apiKey}`,
-      "",
-      "  try it:",
-    );
-    const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }] });
-    lines.push(
-      `  curl ${url}/api/v1/chat/completions -H "Authorization: Bearer ${firstRun.apiKey}" -H "Content-Type: application/json" -d '${body}'`,
-    );
+    lines.push(`  sign-in   ${firstRun.email}   ${firstRun.password}`);
+    if (model !== null)
+      lines.push(`  API key   ${firstRun.apiKey}`, "", "  try it:", curlLine(url, firstRun.apiKey, model));
   }
   lines.push("", `  logs in ${logs}; Ctrl-C stops everything and keeps the data.`, "");
   return lines.join("\n");
+}
+
+function curlLine(url: string, apiKey: string, model: string): string {
+  const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }] });
+  return `  curl ${url}/api/v1/chat/completions -H "Authorization: Bearer ${apiKey}" -H "Content-Type: application/json" -d '${body}'`;
 }
