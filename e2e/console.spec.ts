@@ -122,6 +122,30 @@ test("a write from another site is refused", async ({ page, company, signIn }) =
   expect(response.status()).toBe(404);
 });
 
+test("a person without an organisation is told whom to ask, and can sign out", async ({ page, company, control }) => {
+  const { person } = await company();
+  const stranger = await person("developer");
+  await control.db.prisma.membership.deleteMany({ where: { user: { email: stranger.email } } });
+  await page.goto("/keys");
+  await page.locator("input[name=email]").fill(stranger.email);
+  await page.locator("input[name=password]").fill(stranger.password);
+  await page.locator("button[type=submit]").click();
+  await expect(page).toHaveURL(/\/welcome$/);
+  await expect(page.getByText("Ask an owner of your organisation")).toBeVisible();
+  const status = await page.evaluate(async () => {
+    const body = { name: "Mine", currency: "USD", timeZone: "UTC", fiscalYearStartMonth: 1, locale: "en" };
+    const response = await fetch("/api/console/organisation", {
+      method: "POST",
+      headers: { "content-type": "application/json", "idempotency-key": "k1" },
+      body: JSON.stringify({ ...body, appName: "App", withSandbox: false }),
+    });
+    return response.status;
+  });
+  expect(status).toBe(409);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await expect(page).toHaveURL(/\/sign-in$/);
+});
+
 test("language and theme are chosen and kept", async ({ page, company, signIn }) => {
   const { person } = await company();
   await signIn(await person("finance"));
