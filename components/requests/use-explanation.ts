@@ -4,6 +4,7 @@ import { useLocale, useTranslations } from "next-intl";
 import { useBudgetWords } from "@/components/budgets/use-budget-words";
 import { amountOfMeter, moneyWithCode, percentText } from "@/components/format/money";
 import type { DecisionExplanation, RequestAttempt, RequestDetail } from "@/lib/contracts/requests";
+import { formatNanos } from "@/lib/domain/money";
 import { METERS } from "@/lib/domain/snapshot";
 import { useOutcomeText } from "./use-request-words";
 
@@ -13,6 +14,9 @@ export interface Explain {
 }
 
 type Explanation = DecisionExplanation | null;
+
+/** Ten units of the currency. */
+const SMALL_LIMIT_NANOS = 10_000_000_000n;
 
 /** What the budget behind a decision was and how it stood, as far as the gateway wrote it down. */
 function useBecause(): (explanation: Explanation, rungBasisPoints: number, isRefusal: boolean) => string | undefined {
@@ -45,9 +49,11 @@ function useStanding(): (explanation: Explanation, currency: string) => string |
     const { settledAmount, heldAmount, limitAmount } = explanation ?? {};
     if (settledAmount == null || heldAmount == null || limitAmount == null) return undefined;
     const meter = METERS.find((one) => one === explanation?.meter) ?? "cost";
+    // Side by side the three must differ where they differ: cents are too coarse for a small budget.
+    const digits = BigInt(limitAmount) < SMALL_LIMIT_NANOS ? 6 : 2;
     const text = (amount: string): string =>
       meter === "cost"
-        ? moneyWithCode(amount, currency, locale)
+        ? `${currency}\u00a0${formatNanos(BigInt(amount), { locale, digits })}`
         : `${amountOfMeter(amount, meter, locale)} ${b(`meters.${meter}`)}`;
     return t("standing", { settled: text(settledAmount), held: text(heldAmount), limit: text(limitAmount) });
   };
