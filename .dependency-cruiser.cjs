@@ -87,6 +87,7 @@ const TABLE = [
       "lib/contracts",
       "lib/gateway/ports",
       "lib/gateway/handler",
+      "lib/gateway/http",
     ],
   ],
   ["scripts", ["lib/services", "lib/config", "lib/testing"]],
