@@ -8,6 +8,32 @@ import { numberAt, textAt } from "./scripts";
 const MINUTE_MICROS = 60_000_000;
 const ENFORCEMENT_LETTER = { enforce: "e", warn: "w", shadow: "s" } as const;
 
+interface PackedBudgets {
+  readonly keys: readonly string[];
+  readonly text: string;
+}
+
+/** The part of a reserve that is the same for every call of a compiled call: packed once for its list of lines. */
+const packed = new WeakMap<ReserveInput["budgets"], PackedBudgets>();
+
+function packedBudgets(input: ReserveInput): PackedBudgets {
+  const known = packed.get(input.budgets);
+  if (known) return known;
+  const keys = keysOf(input.organisationId);
+  const fresh = {
+    keys: input.budgets.flatMap((line) => [keys.counter(line.budgetId, line.periodId), keys.limit(line.budgetId)]),
+    text: input.budgets
+      .map((line) => {
+        const rungs = line.rungs === "" ? "-" : line.rungs;
+        const overflowPlan = line.overflowPlan === null ? "-" : String(line.overflowPlan);
+        return `${ENFORCEMENT_LETTER[line.enforcement]} ${line.periodId} ${line.meter} ${rungs} ${overflowPlan};`;
+      })
+      .join(""),
+  };
+  packed.set(input.budgets, fresh);
+  return fresh;
+}
+
 export function reserveKeys(input: ReserveInput): string[] {
   const keys = keysOf(input.organisationId);
   const reservation = keys.reservation(input.reservationId);
@@ -18,7 +44,7 @@ export function reserveKeys(input: ReserveInput): string[] {
     keys.deadlines,
     input.previous === null ? reservation : keys.reservation(input.previous.reservationId),
   ];
-  for (const line of input.budgets) list.push(keys.counter(line.budgetId, line.periodId), keys.limit(line.budgetId));
+  list.push(...packedBudgets(input).keys);
   for (const limit of input.rateLimits) {
     list.push(keys.requestRate(limit.id), keys.tokenRate(limit.id), keys.concurrency(limit.id));
   }
@@ -44,7 +70,15 @@ function pushRateLimits(args: string[], input: ReserveInput): void {
   }
 }
 
+function planText(amounts: readonly (string | null)[]): string {
+  let text = "";
+  for (const amount of amounts) text += `${amount ?? "-"} `;
+  return text;
+}
+
 export function reserveArguments(input: ReserveInput, runId: string, leaseMs: number, nowMs: string): string[] {
+  // Denials at the end need not be said.
+  const plans = input.plans.slice(0, input.plans.findLastIndex((plan) => plan !== "denied") + 1);
   const args = [
     input.reservationId,
     input.epoch,
@@ -54,23 +88,18 @@ export function reserveArguments(input: ReserveInput, runId: string, leaseMs: nu
     String(input.windowStartMs),
     String(input.windowEndMs),
     input.headJson,
-    String(input.budgets.length),
-    String(input.plans.length),
+    packedBudgets(input).text,
+    String(plans.length),
     String(input.rateLimits.length),
     input.previous?.resolution === "void" ? "void" : "",
     input.previous?.reservationId ?? "",
   ];
-  for (const line of input.budgets) {
-    args.push(ENFORCEMENT_LETTER[line.enforcement], line.periodId, line.meter, line.rungs, optional(line.overflowPlan));
-  }
-  for (const [index, plan] of input.plans.entries()) {
-    if (plan === "denied") {
-      args.push("d");
-      continue;
-    }
-    invariant(plan.length === input.budgets.length, "a plan has an amount or null for every budget");
-    args.push("r", input.headPatches[index] ?? "");
-    for (const amount of plan) args.push(amount ?? "-");
+  for (const [index, plan] of plans.entries()) {
+    invariant(
+      plan === "denied" || plan.length === input.budgets.length,
+      "a plan has an amount or null for every budget",
+    );
+    args.push(plan === "denied" ? "d" : planText(plan), input.headPatches[index] ?? "");
   }
   pushRateLimits(args, input);
   return args;

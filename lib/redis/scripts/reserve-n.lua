@@ -9,10 +9,12 @@
   ARGV[4] now in ms or ""     ARGV[5] lease in ms
   ARGV[6] ARGV[7] span in ms in which the caller's period ids are right: [start, end)
   ARGV[8] head of the usage event (JSON), kept for the sweeper in field m; the plan's differences in mp
-  ARGV[9] budgets  ARGV[10] plans  ARGV[11] rate limits  ARGV[12] "void" resolves the last attempt, "" leaves it
+  ARGV[9] budgets in force, one after another: "<e|w|s> <period id> <meter> <rungs or -> <overflow plan or ->" with a ; after each;
+          rungs are "basisPoints:plan," rising; an overflow plan is the one to use in the overflow
+  ARGV[10] serving plans  ARGV[11] rate limits  ARGV[12] "void" resolves the last attempt, "" leaves it
   ARGV[13] id of the last attempt's reservation
-  per budget: enforcement e|w|s, period id, meter, rungs "basisPoints:plan,...", plan to use in the overflow or ""
-  per plan:   "r", what differs in the head under this plan (JSON) or "", and an amount or "-" for each budget; or "d" alone
+  per plan, mildest first: an amount or "-" for each budget, with a space after each, or "d" for a denial;
+           then what differs in the head under this plan (JSON) or "". Plans beyond the last are denials.
   per rate limit: emission interval in micros or "", tolerance in micros, tokens per minute or "", tokens asked, concurrency or ""
 
   Plans are numbered from 0, mildest first. Returns {code, ...}:
@@ -49,27 +51,32 @@ if ARGV[12] == "void" and redis.call("HGET", KEYS[5], "st") == "p" then
   resolve(KEYS[5], KEYS[4], ARGV[13], "v", nil, 0)
 end
 
-local budgetCount, planCount, rateCount = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
+local planCount, rateCount = tonumber(ARGV[10]), tonumber(ARGV[11])
 local budgets, plans = {}, {}
-local position = 14
-for index = 1, budgetCount do
-  budgets[index] = {
-    enforced = ARGV[position] == "e", periodId = ARGV[position + 1], meter = ARGV[position + 2],
-    rungs = ARGV[position + 3], overflowPlan = ARGV[position + 4],
-    counterKey = KEYS[4 + index * 2], limitKey = KEYS[5 + index * 2],
+local budgetCount = 0
+for enforcement, periodId, meter, rungs, overflowPlan in string.gmatch(ARGV[9], "(%a) (%S+) (%S+) (%S+) (%S+);") do
+  budgetCount = budgetCount + 1
+  budgets[budgetCount] = {
+    enforced = enforcement == "e", periodId = periodId, meter = meter, rungs = rungs,
+    overflowPlan = overflowPlan ~= "-" and tonumber(overflowPlan),
+    counterKey = KEYS[4 + budgetCount * 2], limitKey = KEYS[5 + budgetCount * 2],
   }
-  position = position + 5
 end
-for index = 0, planCount - 1 do
-  if ARGV[position] == "d" then
-    plans[index] = false
-    position = position + 1
-  else
-    plans[index] = position + 1 -- amount of budget i stands at plans[index] + i
-    position = position + 2 + budgetCount
+
+-- Amounts of a plan by budget, taken apart when it is first looked at; false for a denial.
+local function amountsOf(index)
+  local amounts = plans[index]
+  if amounts ~= nil then return amounts end
+  local text = index < planCount and ARGV[14 + index * 2] or "d"
+  amounts = false
+  if text ~= "d" then
+    amounts = {}
+    for amount in string.gmatch(text, "%S+") do amounts[#amounts + 1] = amount end
   end
+  plans[index] = amounts
+  return amounts
 end
-local ratesAt = position
+local ratesAt = 14 + planCount * 2
 
 local function view(index)
   local budget = budgets[index]
@@ -88,7 +95,8 @@ local function view(index)
 end
 
 local function applies(plan, index)
-  return plans[plan] and ARGV[plans[plan] + index] ~= "-"
+  local amounts = amountsOf(plan)
+  return amounts and amounts[index] ~= "-"
 end
 
 -- The strictest rung of every budget that the plan would charge; a stricter plan may charge others, so look again.
@@ -105,8 +113,8 @@ while plan ~= examined do
       if seen.frozen and budget.enforced then return { 7, index } end
       if budget.enforced then
         local wanted = budget.plan
-        if budget.rung >= 10000 and budget.overflowPlan ~= "" and not plans[wanted] then
-          wanted = tonumber(budget.overflowPlan) -- the fit below decides whether the overflow has room
+        if budget.rung >= 10000 and budget.overflowPlan and not amountsOf(wanted) then
+          wanted = budget.overflowPlan -- the fit below decides whether the overflow has room
         end
         if budget.rung > rung then binding, rung = index, budget.rung end
         if wanted > plan then plan, binding, rung = wanted, index, math.max(rung, budget.rung) end
@@ -114,10 +122,10 @@ while plan ~= examined do
       if binding == 0 then binding = index end
     end
   end
-  if not plans[plan] then break end
+  if not amountsOf(plan) then break end
 end
 
-if not plans[plan] then
+if not amountsOf(plan) then
   local seen = view(binding)
   return { 5, plan, budgets[binding].rung, binding, seen.settled, seen.held, limitText(seen) }
 end
@@ -130,10 +138,10 @@ local function shortBudget(candidate)
       local budget, seen = budgets[index], view(index)
       if seen.missing then return index, 12 end
       if seen.frozen and budget.enforced then return index, 7 end
-      local within, withinOverflow, countable = fits(seen, ARGV[plans[candidate] + index])
+      local within, withinOverflow, countable = fits(seen, plans[candidate][index])
       if not countable then return index, 11 end
       if budget.enforced and not within then
-        if budget.overflowPlan == "" or not withinOverflow then return index, 6 end
+        if not budget.overflowPlan or not withinOverflow then return index, 6 end
         overflowing[index] = true
       end
     end
@@ -144,7 +152,7 @@ local short, reason = shortBudget(plan)
 local firstShort, firstReason = short, reason
 while short and reason == 6 and plan < planCount - 1 do
   plan = plan + 1
-  if plans[plan] then short, reason = shortBudget(plan) end
+  if amountsOf(plan) then short, reason = shortBudget(plan) end
 end
 if short then
   local seen = view(firstShort)
@@ -185,7 +193,7 @@ local words, tokenRates, slotKeys = {}, {}, {}
 local overflowed = 0
 for index = 1, budgetCount do
   if applies(plan, index) then
-    local amount = ARGV[plans[plan] + index]
+    local amount = plans[plan][index]
     if amount ~= "0" then redis.call("HINCRBY", budgets[index].counterKey, "h", amount) end
     words[#words + 1] = budgets[index].counterKey .. "|" .. budgets[index].meter .. "|" .. amount
     if overflowing[index] then overflowed = 1 end
@@ -202,7 +210,7 @@ for index = 1, rateCount do
     slotKeys[#slotKeys + 1] = KEYS[base + 3]
   end
 end
-redis.call("HSET", KEYS[1], "st", "p", "l", table.concat(words, " "), "m", ARGV[8], "mp", ARGV[plans[plan]], "pl", plan, "rg", rung, "ov", overflowed,
+redis.call("HSET", KEYS[1], "st", "p", "l", table.concat(words, " "), "m", ARGV[8], "mp", ARGV[15 + plan * 2], "pl", plan, "rg", rung, "ov", overflowed,
   "c", table.concat(slotKeys, " "), "q", table.concat(tokenRates, " "))
 redis.call("ZADD", KEYS[4], deadline, ARGV[1])
 
