@@ -1,6 +1,6 @@
 // A Postgres of our own: loopback only, a generated password, one cluster per data folder.
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
@@ -40,10 +40,13 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   const say = options.say ?? (() => undefined);
   const programs = findPostgres(say);
   mkdirSync(options.dataDir, { recursive: true });
-  const password = keptSecret(join(options.dataDir, "password"));
+  const passwordFile = join(options.dataDir, "password");
+  const startsAnew = !existsSync(passwordFile);
+  const password = keptSecret(passwordFile);
   const cluster = clusterFolder(options.dataDir, programs, say);
-  if (!existsSync(join(cluster, "PG_VERSION"))) await createCluster(cluster, programs, password);
   await stopEarlierRun(cluster);
+  if (startsAnew) setAside(cluster, say);
+  if (!existsSync(join(cluster, "PG_VERSION"))) await createCluster(cluster, programs, password);
 
   const port = options.port ?? (await freePort());
   const logFile = options.logFile ?? join(options.dataDir, "postgres.log");
@@ -89,6 +92,14 @@ function clusterFolder(dataDir: string, programs: PostgresPrograms, say: (line: 
   const outside = join(openFolder("data"), nameFor(inside));
   if (!existsSync(outside)) say(`The user of Postgres cannot enter ${dataDir}: its data is kept in ${outside}.`);
   return outside;
+}
+
+/** A cluster without its password (its data folder was removed, itself being elsewhere) can be opened by nobody. */
+function setAside(cluster: string, say: (line: string) => void): void {
+  if (!existsSync(join(cluster, "PG_VERSION"))) return;
+  const aside = `${cluster}.before-${new Date().toISOString().replaceAll(":", "-")}`;
+  say(`The password of ${cluster} is gone, so a new database is made; the old one is kept in ${aside}.`);
+  renameSync(cluster, aside);
 }
 
 async function createCluster(cluster: string, programs: PostgresPrograms, password: string): Promise<void> {
