@@ -182,8 +182,11 @@ describe("a compiled call", () => {
 });
 
 describe("a chain", () => {
-  it("is frozen where any link is, and gone where a link is missing or the chain is a ring", () => {
-    expect(world().chainOf({ ...key, frozen: true })?.isFrozen).toBe(true);
+  it("is frozen where any consumer is, and gone where a link is missing or the chain is a ring", () => {
+    const frozen = world().consumers.get("org1");
+    const app = world().consumers.get("app");
+    if (!frozen || !app) throw new Error("no consumers");
+    expect(world({ consumers: [{ ...frozen, frozen: true }, app] }).chainOf(key)?.isFrozen).toBe(true);
     expect(world().chainOf({ ...key, appId: "gone" })).toBeUndefined();
     const ring = world().consumers.get("app");
     if (!ring) throw new Error("no app");

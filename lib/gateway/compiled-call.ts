@@ -73,7 +73,7 @@ export function servingOf(
   const model = view.models.get(name);
   if (!model || model.disabled || model.kind !== kind) return denial("model_not_found", { model: name });
   if (!isModelAllowed(chain.policy, name)) return denial("model_not_allowed", { model: name });
-  const isTest = chain.key.environment === "test";
+  const isTest = chain.environment === "test";
   if (isTest && model.isExternal) return denial("environment_forbidden", { model: name });
   const usable = model.deployments.flatMap((deployment) => {
     const provider = view.providers.get(deployment.providerId);
@@ -142,8 +142,8 @@ function compile(view: OrganisationView, chain: CallerChain, shape: CallShape, n
   const decision = decide({
     policy: chain.policy,
     budgets: chain.budgets,
-    scope: { model: shape.model, trafficClass: shape.trafficClass, environment: chain.key.environment },
-    isVip: chain.key.isVip,
+    scope: { model: shape.model, trafficClass: shape.trafficClass, environment: chain.environment },
+    isVip: chain.isVip,
     canServe: (name) => isServing(servingOf(view, chain, name, shape.kind, nowMs)),
   });
   const servings = decision.plans.map((plan): Serving | undefined => {
@@ -154,10 +154,9 @@ function compile(view: OrganisationView, chain: CallerChain, shape: CallShape, n
   const { lines, resetsAtMs, startMs, endMs } = linesOf(view, decision, nowMs);
   const prefix = {
     organisationId: view.organisation.id,
-    apiKeyId: chain.key.keyId,
-    appId: chain.key.appId,
+    appId: chain.appId,
     consumerPath: chain.consumerPath,
-    environment: chain.key.environment,
+    environment: chain.environment,
     trafficClass: shape.trafficClass,
     route: shape.route,
     modelRequested: shape.model,

@@ -11,6 +11,7 @@ import type {
   ApiKeyDocument,
   BudgetDocument,
   ConsumerDocument,
+  Environment,
   FxDocument,
   ModelDocument,
   OrganisationDocument,
@@ -20,11 +21,17 @@ import type {
 } from "@/lib/domain/snapshot";
 import type { CompiledCall } from "./compiled-call";
 
-/** What stands above a key: consumers root first, their policy, budgets and rate limits, the key's own last. */
+/**
+ * What stands above a key: consumers root first, their policy, budgets and rate limits, the key's own last. Keys of one app
+ * that differ in nothing that decides share one chain, so that ten thousand keys are not ten thousand of everything.
+ */
 export interface CallerChain {
-  readonly key: ApiKeyDocument;
+  readonly appId: string;
+  readonly environment: Environment;
+  readonly isVip: boolean;
   readonly consumers: readonly ConsumerDocument[];
   readonly consumerPath: readonly string[];
+  /** Whether a consumer of the chain is frozen; the key's own freeze is on its document. */
   readonly isFrozen: boolean;
   readonly policy: EffectivePolicy;
   readonly budgets: readonly BudgetDocument[];
@@ -63,7 +70,7 @@ export interface OrganisationSnapshot {
 }
 
 const MAX_DEPTH = 16;
-/** Chains kept per view: with 10,000 live keys the working set still fits, and a scan of dead ones cannot fill memory. */
+/** Chains kept per view; keys with budgets of their own have one each. */
 const MAX_CHAINS = 20_000;
 
 function byOwner<Owned extends { consumerId: string | null; apiKeyId: string | null }>(
@@ -115,8 +122,7 @@ function createOrganisationView({ epoch, documents }: OrganisationSnapshot): Org
   const policies = new Map(documents.policies.map((policy) => [policy.id, policy]));
   const budgets = byOwner(documents.budgets);
   const rateLimits = byOwner(documents.rateLimits);
-  const chains = new WeakMap<ApiKeyDocument, CallerChain>();
-  let chainCount = 0;
+  const chains = new Map<string, CallerChain>();
 
   const buildChain = (key: ApiKeyDocument): CallerChain | undefined => {
     const path = pathTo(consumers, key.appId);
@@ -128,10 +134,12 @@ function createOrganisationView({ epoch, documents }: OrganisationSnapshot): Org
       return document ? [document] : [];
     });
     return {
-      key,
+      appId: key.appId,
+      environment: key.environment,
+      isVip: key.isVip,
       consumers: path,
       consumerPath: path.map((consumer) => consumer.id),
-      isFrozen: key.frozen || path.some((consumer) => consumer.frozen),
+      isFrozen: path.some((consumer) => consumer.frozen),
       policy: mergePolicies(merged),
       budgets: owners.flatMap((owner) => budgets.get(owner) ?? []),
       rateLimits: owners.flatMap((owner) => rateLimits.get(owner) ?? []),
@@ -152,12 +160,14 @@ function createOrganisationView({ epoch, documents }: OrganisationSnapshot): Org
     providers: new Map(documents.providers.map((provider) => [provider.id, provider])),
     fx: documents.fx,
     chainOf: (key) => {
-      const known = chains.get(key);
+      const own = budgets.has(key.keyId) || rateLimits.has(key.keyId) ? key.keyId : "";
+      const id = `${key.appId} ${key.environment} ${String(key.isVip)} ${key.policyId ?? ""} ${own}`;
+      const known = chains.get(id);
       if (known) return known;
       const chain = buildChain(key);
-      if (chain && chainCount < MAX_CHAINS) {
-        chains.set(key, chain);
-        chainCount += 1;
+      if (chain) {
+        if (chains.size >= MAX_CHAINS) chains.clear();
+        chains.set(id, chain);
       }
       return chain;
     },

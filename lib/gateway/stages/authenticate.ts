@@ -55,7 +55,7 @@ function admit(
   }
   const claimed = headers.get("x-consumer-id");
   if (claimed !== null && claimed !== known.key.appId) return denial("consumer_forbidden");
-  if (chain.isFrozen) return denial("consumer_frozen");
+  if (known.key.frozen || chain.isFrozen) return denial("consumer_frozen");
   return { ...known, view, chain };
 }
 

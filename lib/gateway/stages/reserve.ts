@@ -26,6 +26,7 @@ function headOf(
   const rest = {
     requestId: caller.requestId,
     attempt,
+    apiKeyId: caller.key.keyId,
     reservedAtMs: caller.startedMs,
     endUser: request.endUser,
     isStream: request.isStream,

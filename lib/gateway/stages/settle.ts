@@ -79,6 +79,7 @@ export function settlementOf(held: Held, measured: Measured, cost: Cost, nowMs: 
   const event = {
     requestId: caller.requestId,
     attempt: held.attempt,
+    apiKeyId: caller.key.keyId,
     reservedAtMs: caller.startedMs,
     endUser: request.endUser,
     isStream: request.isStream,
