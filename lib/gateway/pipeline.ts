@@ -119,10 +119,13 @@ async function reserveSafely(
 function watchClient(request: GatewayRequest, held: Held): { signal: AbortSignal; isGone: () => boolean } {
   const abort = new AbortController();
   let isGone = false;
-  request.signal.addEventListener("abort", () => {
+  const leave = (): void => {
     isGone = true;
     if (held.caller.chain.policy.clientGone === "cut") abort.abort();
-  });
+  };
+  // It may have left while we decided.
+  if (request.signal.aborted) leave();
+  else request.signal.addEventListener("abort", leave);
   return { signal: abort.signal, isGone: () => isGone };
 }
 

@@ -35,6 +35,7 @@ function bytesOf(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Arra
 /** Aborted when the connection ends before the answer does. */
 function signalOf(outgoing: ServerResponse): AbortSignal {
   const controller = new AbortController();
+  if (outgoing.destroyed) controller.abort();
   outgoing.on("close", () => {
     if (!outgoing.writableFinished) controller.abort();
   });
@@ -61,6 +62,10 @@ function drained(outgoing: ServerResponse): Promise<void> {
       outgoing.off("close", go);
       resolve();
     };
+    if (outgoing.destroyed) {
+      go();
+      return;
+    }
     outgoing.on("drain", go);
     outgoing.on("close", go);
   });
@@ -69,14 +74,18 @@ function drained(outgoing: ServerResponse): Promise<void> {
 /** Writes a stream as it comes, at the pace of the client; a client that leaves cancels it. */
 async function pipe(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<void> {
   const reader = body.getReader();
-  outgoing.on("close", () => {
+  const leave = (): void => {
     if (!outgoing.writableFinished) void reader.cancel().catch(() => undefined);
-  });
+  };
+  outgoing.on("close", leave);
+  // Gone before we listened: no event will say so, and a stream nobody cancels keeps its hold for ever.
+  if (outgoing.destroyed) leave();
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    if (outgoing.destroyed) return;
+    if (outgoing.destroyed) break;
     if (!outgoing.write(part.value)) await drained(outgoing);
   }
-  outgoing.end();
+  if (outgoing.destroyed) leave();
+  else outgoing.end();
 }
 
 export async function sendAnswer(
