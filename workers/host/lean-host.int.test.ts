@@ -88,3 +88,21 @@ describe.each(["cut", "drain"] as const)("a client that leaves (%s)", (clientGon
       .toEqual([0n, 0]);
   });
 });
+
+describe("a host that stops", () => {
+  it("does not wait for connections on which nothing was asked", async () => {
+    const stopping = await startLeanHost({ gateway: await bench.gateway(), host: "127.0.0.1", port: 0 });
+    const socket = connect(stopping.port, "127.0.0.1");
+    const isClosed = new Promise<void>((resolve) => {
+      socket.on("close", () => {
+        resolve();
+      });
+    });
+    await new Promise<void>((resolve) => {
+      socket.on("connect", resolve);
+    });
+    // Longer than a test may take: only a host that waits for the connection would need it.
+    await stopping.close(3_600_000);
+    await isClosed;
+  });
+});

@@ -93,7 +93,10 @@ export async function startLeanHost(options: LeanHostOptions): Promise<LeanHost>
   const pending = new Set<Promise<unknown>>();
   const gatewayRequest = gatewayListener(options.gateway, pending);
   const fallback = options.fallback?.request ?? notFound;
+  const answering = new Set<ServerResponse>();
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
+    answering.add(response);
+    response.on("close", () => answering.delete(response));
     if (isGatewayPath(request.url)) gatewayRequest(request, response);
     else {
       nameCaller(request);
@@ -110,9 +113,11 @@ export async function startLeanHost(options: LeanHostOptions): Promise<LeanHost>
       const closed = new Promise((resolve) => {
         server.close(resolve);
       });
-      // A connection that is busy now falls idle when its answer is out; clients keep those open for minutes.
+      // Clients keep connections open for minutes, and browsers open some before they have anything to ask: once no
+      // answer is under way, none of them is worth waiting for.
       const sweeping = setInterval(() => {
-        server.closeIdleConnections();
+        if (answering.size === 0) server.closeAllConnections();
+        else server.closeIdleConnections();
       }, 50);
       await within(closed, graceMs);
       clearInterval(sweeping);
