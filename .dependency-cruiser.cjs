@@ -36,6 +36,9 @@ const TABLE = [
   ["lib/guard", ["lib/domain", "lib/gateway/ports"]],
   ["lib/cache", ["lib/domain", "lib/gateway/ports"]],
   ["lib/insights", ["lib/domain"]],
+  ["lib/net", ["lib/domain"]],
+  ["lib/identity", ["lib/domain", "lib/net", "lib/gateway/ports"]],
+  ["lib/routing", ["lib/domain"]],
   ["lib/config", ["lib/domain"]],
   ["lib/telemetry", ["lib/domain", "lib/config"]],
   ["lib/providers", ["lib/domain", "lib/gateway/ports"]],
@@ -146,11 +149,25 @@ module.exports = {
       severity: "error",
       comment:
         "Rules and prices use zod, exact decimals and the calendar, nothing else: no I/O, no framework, no Node.",
-      from: { path: "^lib/(domain|pricing)/", pathNot: TESTS },
+      from: { path: "^lib/(domain|pricing|routing)/", pathNot: TESTS },
       to: {
         path: ".",
-        pathNot: ["^lib/(domain|pricing)/", "node_modules/(zod|decimal[.]js|temporal-polyfill|temporal-spec)/"],
+        pathNot: ["^lib/(domain|pricing|routing)/", "node_modules/(zod|decimal[.]js|temporal-polyfill|temporal-spec)/"],
       },
+    },
+    {
+      name: "net-is-a-leaf",
+      severity: "error",
+      comment: "What guards every connection depends on as little as it can: undici, ipaddr.js and Node.",
+      from: { path: "^lib/net/", pathNot: TESTS },
+      to: { path: "node_modules/", pathNot: "node_modules/(undici|ipaddr[.]js|@types/node)/" },
+    },
+    {
+      name: "identity-is-a-leaf",
+      severity: "error",
+      comment: "Tokens are verified by jose, fetched through lib/net and described by zod.",
+      from: { path: "^lib/identity/", pathNot: TESTS },
+      to: { path: "node_modules/", pathNot: "node_modules/(jose|zod|undici|@types/node)/" },
     },
     {
       name: "gateway-is-web-standard",
