@@ -1,0 +1,107 @@
+/**
+ * Whether and where a failed attempt is tried again, and after how long. Waits grow exponentially with full jitter (uniform
+ * between nothing and the bound, so that callers who failed together do not come back together); a vendor's Retry-After is
+ * honoured up to a bound and never undercut on the same deployment; nothing begins that cannot end before the deadline.
+ */
+import type { UpstreamErrorClass } from "./upstream-error";
+
+export interface RetrySettings {
+  /** Attempts of one call over all deployments, the first included. */
+  readonly maxAttempts: number;
+  readonly baseDelayMs: number;
+  readonly maxDelayMs: number;
+  /** A vendor that asks for more is not waited for; another deployment may be tried. */
+  readonly maxRetryAfterMs: number;
+  /** From the start of the call. */
+  readonly totalMs: number;
+  /** Least time an attempt must have left to be worth beginning. */
+  readonly minimumAttemptMs: number;
+  /** Whether to send again what the vendor may already have served and billed: the company may pay twice. */
+  readonly retriesBilled: boolean;
+}
+
+export const DEFAULT_RETRY: RetrySettings = {
+  maxAttempts: 3,
+  baseDelayMs: 500,
+  maxDelayMs: 8_000,
+  maxRetryAfterMs: 10_000,
+  totalMs: 120_000,
+  minimumAttemptMs: 1_000,
+  retriesBilled: false,
+};
+
+export interface FailedAttempt {
+  /** 1 for the first. */
+  readonly attempt: number;
+  readonly failure: UpstreamErrorClass;
+  /** What the vendor asked for; null where it did not. */
+  readonly retryAfterMs: number | null;
+  /** Whether a deployment that was not tried in this call is left. */
+  readonly hasOther: boolean;
+  readonly startedMs: number;
+  readonly nowMs: number;
+  /** Whether bytes of the answer have reached the client: then nothing can be taken back. */
+  readonly hasAnswered: boolean;
+}
+
+export type RetryDecision =
+  | { readonly retry: true; readonly where: "same" | "other"; readonly delayMs: number }
+  | {
+      readonly retry: false;
+      readonly because: "answered" | "final" | "billed" | "attempts" | "deadline" | "retryAfter";
+    };
+
+/** Full jitter: uniform in [0, min(max, base x 2^(attempt - 1))). `random` is in [0, 1). */
+export function backoffMs(attempt: number, random: number, settings: RetrySettings): number {
+  const bound = Math.min(settings.maxDelayMs, settings.baseDelayMs * 2 ** Math.min(attempt - 1, 30));
+  return Math.floor(random * bound);
+}
+
+/** The pause before the next attempt; undefined where the vendor asks for more than is waited. */
+function pauseMs(failed: FailedAttempt, where: "same" | "other", random: number, settings: RetrySettings) {
+  const ownMs = backoffMs(failed.attempt, random, settings);
+  // Another deployment has not asked for a pause, and its load is not the failed one's.
+  if (where === "other") return failed.failure.kind === "rate" ? 0 : Math.min(ownMs, settings.baseDelayMs);
+  if (failed.retryAfterMs === null) return ownMs;
+  return failed.retryAfterMs <= settings.maxRetryAfterMs ? failed.retryAfterMs + ownMs : undefined;
+}
+
+/** Decides about the next attempt. Pure: `random` is in [0, 1). */
+export function planRetry(failed: FailedAttempt, random: number, settings: RetrySettings): RetryDecision {
+  const { failure } = failed;
+  const no = (because: Extract<RetryDecision, { retry: false }>["because"]): RetryDecision => ({
+    retry: false,
+    because,
+  });
+  if (failed.hasAnswered) return no("answered");
+  const where = failed.hasOther && failure.mayTryOther ? "other" : "same";
+  if (where === "same" && !failure.isRetryable) return no("final");
+  if (failure.mayHaveBilled && !settings.retriesBilled) return no("billed");
+  if (failed.attempt >= settings.maxAttempts) return no("attempts");
+  const delayMs = pauseMs(failed, where, random, settings);
+  if (delayMs === undefined) return no("retryAfter");
+  const beginsMs = failed.nowMs + delayMs;
+  const lastMs = failed.startedMs + settings.totalMs - settings.minimumAttemptMs;
+  return beginsMs > lastMs ? no("deadline") : { retry: true, where, delayMs };
+}
+
+/**
+ * What a vendor's headers ask for: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date (RFC 9110 section
+ * 10.2.3). Null for nothing, nonsense and the past.
+ */
+export function retryAfterOf(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  nowMs: number,
+): number | null {
+  const first = (name: string) => {
+    const value = headers[name];
+    return typeof value === "string" ? value : value?.[0];
+  };
+  const exact = first("retry-after-ms");
+  if (exact !== undefined && /^\d+(\.\d+)?$/u.test(exact)) return Math.ceil(Number(exact));
+  const text = first("retry-after")?.trim();
+  if (text === undefined) return null;
+  if (/^\d+(\.\d+)?$/u.test(text)) return Math.ceil(Number(text) * 1000);
+  const dateMs = /^[A-Z][a-z]{2}, /u.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isFinite(dateMs) && dateMs > nowMs ? dateMs - nowMs : null;
+}
