@@ -12,12 +12,11 @@ import { AppError } from "@/lib/domain/fault";
 import { newId } from "@/lib/domain/ids";
 import type { Principal } from "@/lib/domain/role";
 import type { PriceRates } from "@/lib/domain/snapshot";
+import { isSuspicious } from "@/lib/pricing/price-lint";
 import { changeOrganisation, found } from "./change";
 import type { ControlDeps } from "./deps";
-import { compareDecimals, shiftDecimal } from "./decimal-text";
+import { shiftDecimal } from "./decimal-text";
 import { invalidFields, parseInput } from "./validate";
-
-const SUSPICIOUS_PER_MILLION = "10000";
 
 /**
  * Adds a price of a model from a moment on. `invalid_request` with field `confirmSuspicious` when a rate is above 10,000
@@ -41,7 +40,7 @@ export async function addPrice(
     }
     // The first price may be old (history is imported with it); a later one never reaches back into booked calls.
     if (last !== undefined && fromMs < change.nowMs) throw invalidFields({ effectiveFromMs: "in_the_past" });
-    if (!values.confirmSuspicious && isSuspicious(rates, last, values.currency)) {
+    if (!values.confirmSuspicious && isSuspicious(rates, last?.currency === values.currency ? last.rates : undefined)) {
       throw invalidFields({ confirmSuspicious: "price_suspicious" });
     }
     const effectiveFrom = new Date(fromMs);
@@ -97,14 +96,4 @@ function perToken(perMillion: PerMillion, perRequest: string | undefined): Price
     ...optional("reasoningPerToken", perMillion.reasoning),
     ...(perRequest === undefined ? {} : { perRequest }),
   };
-}
-
-function isSuspicious(rates: PriceRates, last: Price | undefined, currency: string): boolean {
-  return Object.entries(rates).some(([name, text]) => {
-    if (text === undefined) return false;
-    const bound = name === "perRequest" ? SUSPICIOUS_PER_MILLION : shiftDecimal(SUSPICIOUS_PER_MILLION, -6);
-    if (compareDecimals(text, bound) > 0) return true;
-    const before = last?.currency === currency ? last.rates[name as keyof PriceRates] : undefined;
-    return before !== undefined && /[1-9]/u.test(before) && compareDecimals(text, shiftDecimal(before, 2)) > 0;
-  });
 }

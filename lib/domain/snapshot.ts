@@ -6,6 +6,9 @@
 import { z } from "zod";
 import { PERIOD_KINDS } from "./period";
 import { policyDocumentSchema } from "./policy";
+import { priceRatesSchema } from "./price-rates";
+
+export { priceRatesSchema, type PriceRates } from "./price-rates";
 
 export const METERS = ["cost", "input_tokens", "output_tokens", "total_tokens", "requests"] as const;
 export type Meter = (typeof METERS)[number];
@@ -91,17 +94,6 @@ export const policySnapshotDocument = z.object({
   rollout: z.object({ versionId: z.string(), percent: z.int(), document: policyDocumentSchema }).nullable(),
 });
 export type PolicySnapshotDocument = z.infer<typeof policySnapshotDocument>;
-
-/** Decimal texts per unit, in the row's currency; absent means unknown, never free. */
-export const priceRatesSchema = z.object({
-  inputPerToken: z.string(),
-  outputPerToken: z.string().optional(),
-  cacheReadPerToken: z.string().optional(),
-  cacheWritePerToken: z.string().optional(),
-  reasoningPerToken: z.string().optional(),
-  perRequest: z.string().optional(),
-});
-export type PriceRates = z.infer<typeof priceRatesSchema>;
 
 export const priceDocument = z.object({
   id: z.string(),

@@ -11,6 +11,9 @@ const amount = z.string().regex(/^-?\d{1,19}$/u);
 export const chargedLine = z.object({ b: z.string(), p: z.string(), m: z.enum(METERS), a: amount });
 export type ChargedLine = z.infer<typeof chargedLine>;
 
+export const WEB_SEARCH_CONTEXTS = ["low", "medium", "high"] as const;
+
+/** What was used. The name is older than pictures and pages. */
 export const tokenUsage = z.object({
   inputTokens: z.int().nonnegative(),
   cacheReadTokens: z.int().nonnegative(),
@@ -18,13 +21,80 @@ export const tokenUsage = z.object({
   outputTokens: z.int().nonnegative(),
   /** Part of outputTokens. */
   reasoningTokens: z.int().nonnegative(),
+  // What follows is stated only by models and routes that have it. Token counts are parts of inputTokens and
+  // outputTokens, but for citations.
+  /** Part of cacheWriteTokens that was written for an hour. */
+  cacheWrite1hTokens: z.int().nonnegative().optional(),
+  audioInputTokens: z.int().nonnegative().optional(),
+  /** Part of audioInputTokens and of cacheReadTokens; likewise for pictures. */
+  audioCacheReadTokens: z.int().nonnegative().optional(),
+  audioOutputTokens: z.int().nonnegative().optional(),
+  imageInputTokens: z.int().nonnegative().optional(),
+  imageCacheReadTokens: z.int().nonnegative().optional(),
+  imageOutputTokens: z.int().nonnegative().optional(),
+  /** Beside inputTokens, never in them. */
+  citationTokens: z.int().nonnegative().optional(),
+  /** Audio sent, audio made and video made, in seconds to the thousandth. */
+  inputSeconds: z.number().nonnegative().optional(),
+  outputSeconds: z.number().nonnegative().optional(),
+  videoSeconds: z.number().nonnegative().optional(),
+  /** Unicode code points. */
+  characters: z.int().nonnegative().optional(),
+  pages: z.int().nonnegative().optional(),
+  annotatedPages: z.int().nonnegative().optional(),
+  /** Pictures sent to a model that prices them apart from tokens. */
+  inputImages: z.int().nonnegative().optional(),
+  /** Pictures made. Without size or quality, or with "auto", they are priced at the dearest that fits. */
+  images: z
+    .array(z.object({ count: z.int().nonnegative(), size: z.string().optional(), quality: z.string().optional() }))
+    .optional(),
+  /** Search units of rerank and search routes. */
+  queries: z.int().nonnegative().optional(),
+  webSearches: z.int().nonnegative().optional(),
+  webSearchContext: z.enum(WEB_SEARCH_CONTEXTS).optional(),
+  /** The service tier as served, where it is not the ordinary one. */
+  serviceTier: z.string().optional(),
+  region: z.string().optional(),
+  speed: z.string().optional(),
 });
 export type TokenUsage = z.infer<typeof tokenUsage>;
 
+export const COST_KINDS = [
+  "input",
+  "cache_read",
+  "cache_write",
+  "cache_write_1h",
+  "audio_input",
+  "audio_cache_read",
+  "image_input",
+  "image_cache_read",
+  "output",
+  "reasoning",
+  "audio_output",
+  "image_output",
+  "citation",
+  "input_second",
+  "output_second",
+  "video_second",
+  "character",
+  "page",
+  "annotated_page",
+  "input_image",
+  "image",
+  "pixel",
+  "query",
+  "web_search",
+  "request",
+] as const;
+export type CostKind = (typeof COST_KINDS)[number];
+
+/** One part of a cost: quantity x rate x multiplier. Only seconds have quantities that are not whole. */
 export const costComponent = z.object({
-  kind: z.enum(["input", "cache_read", "cache_write", "output", "reasoning", "request"]),
-  quantity: z.int().nonnegative(),
+  kind: z.enum(COST_KINDS),
+  quantity: z.number().nonnegative(),
   rate: z.string(),
+  /** Regional and speed factors; 1 where absent. */
+  multiplier: z.string().optional(),
 });
 export type CostComponent = z.infer<typeof costComponent>;
 

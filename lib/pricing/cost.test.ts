@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { boundOf, costOf, PriceError } from "./cost";
+import { boundOf, costOf } from "./cost";
+import { PriceError } from "./decimal";
 
 const usage = (
   inputTokens: number,
