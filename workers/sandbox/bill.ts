@@ -3,7 +3,7 @@
  * Lines live in typed arrays of fixed segments (about 40 bytes a line plus its tag), because a load test writes
  * hundreds of thousands. When the limit is reached the oldest segment is dropped; totals always cover every call.
  */
-import { costNanos, MODELS, type SandboxModel, type TokenCounts } from "./prices";
+import { costNanos, type Extras, MODELS, type SandboxModel, type TokenCounts } from "./prices";
 
 export interface BillEntry extends TokenCounts {
   readonly receivedAtMs: number;
@@ -15,6 +15,7 @@ export interface BillEntry extends TokenCounts {
   /** The answer did not reach the client whole. */
   readonly aborted: boolean;
   readonly stream: boolean;
+  readonly extras?: Extras | undefined;
 }
 
 export interface BillTotal {
@@ -39,6 +40,8 @@ class Segment {
   readonly model = new Uint8Array(SEGMENT_LINES);
   readonly flags = new Uint8Array(SEGMENT_LINES);
   readonly tags: (string | undefined)[] = [];
+  /** By slot; most calls have none. */
+  readonly extras = new Map<number, Extras>();
 }
 
 export class Bill {
@@ -50,11 +53,14 @@ export class Bill {
   /** By key index, then model index. */
   private sums: (BillTotal | undefined)[][] = [];
 
-  constructor(private readonly maxLines = DEFAULT_MAX_LINES) {}
+  constructor(
+    private readonly maxLines = DEFAULT_MAX_LINES,
+    readonly currency = "USD",
+  ) {}
 
   /** Books one call and returns the sequence number of its line (the first is 1). */
   add(entry: BillEntry): number {
-    const amountNanos = costNanos(entry.model, entry);
+    const amountNanos = costNanos(entry.model, entry, entry.extras);
     const keyIndex = this.indexOfKey(entry.key);
     const modelIndex = entry.model.index;
     const slot = (this.lines - this.droppedLines) % SEGMENT_LINES;
@@ -69,6 +75,7 @@ export class Bill {
     segment.model[slot] = modelIndex;
     segment.flags[slot] = (entry.aborted ? ABORTED : 0) | (entry.stream ? STREAM : 0);
     segment.tags[slot] = entry.requestTag;
+    if (entry.extras !== undefined) segment.extras.set(slot, entry.extras);
     this.lines += 1;
     this.addToTotal(keyIndex, modelIndex, entry, amountNanos);
     return this.lines;
@@ -82,7 +89,7 @@ export class Bill {
     for (let index = first; index < end; index += 1) lines.push(this.line(index));
     const next = Math.max(end, Math.min(since, this.lines));
     return (
-      `{"currency":"USD","firstSequence":${this.droppedLines + 1},"nextSequence":${next},` +
+      `{"currency":"${this.currency}","firstSequence":${this.droppedLines + 1},"nextSequence":${next},` +
       `"hasMore":${next < this.lines},"lines":[${lines.join(",")}],"totals":${this.totals()}}`
     );
   }
@@ -116,6 +123,7 @@ export class Bill {
     if (segment === undefined) throw new Error("The bill has lost a line");
     const slot = position % SEGMENT_LINES;
     const flags = segment.flags[slot] ?? 0;
+    const extras = segment.extras.get(slot);
     return JSON.stringify({
       sequence: index + 1,
       receivedAt: new Date(segment.receivedAtMs[slot] ?? 0).toISOString(),
@@ -128,6 +136,7 @@ export class Bill {
       amountNanos: String(segment.amountNanos[slot]),
       aborted: (flags & ABORTED) !== 0,
       stream: (flags & STREAM) !== 0,
+      ...(extras === undefined ? {} : { extras }),
     });
   }
 

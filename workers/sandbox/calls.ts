@@ -3,12 +3,18 @@
 export interface RecordedRequest {
   readonly method: string;
   readonly path: string;
-  /** By lower-case name, as received but for the secret in the authorization header. */
+  readonly query: string;
+  /** By lower-case name, as received but for secrets, of which only the last four characters are kept. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Length of the body as received. */
+  readonly bytes: number;
+  /** The body as text, at most `MAX_RECORDED_CHARACTERS` of it. */
   readonly body: string;
 }
 
 const MAX_RECORDED = 200;
+const MAX_RECORDED_CHARACTERS = 256 * 1024;
+const SECRET_HEADERS = new Set(["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"]);
 
 export class Calls {
   /** Calls whose answer has not ended yet. */
@@ -25,15 +31,15 @@ export class Calls {
 
   record(path: string, request: HttpRequest): void {
     if (!this.keepsRequests) return;
-    const lines = request.head.split("\r\n").slice(1);
-    const headers = Object.fromEntries(
-      lines.map((line) => {
-        const colon = line.indexOf(":");
-        const name = line.slice(0, colon).toLowerCase();
-        return [name, name === "authorization" ? "(hidden)" : line.slice(colon + 1).trim()];
-      }),
-    );
-    this.recorded.push({ method: request.method, path, headers, body: request.body });
+    const headers = request.headerLines().map(([name, value]) => [name, shown(name, value)] as const);
+    this.recorded.push({
+      method: request.method,
+      path,
+      query: request.target.slice(path.length).replace(/([?&]key=)[^&]*(.{4})/, "$1…$2"),
+      headers: Object.fromEntries(headers),
+      bytes: request.bytes.length,
+      body: request.body.slice(0, MAX_RECORDED_CHARACTERS),
+    });
     if (this.recorded.length > MAX_RECORDED) this.recorded.shift();
   }
 
@@ -51,4 +57,8 @@ export class Calls {
     this.byPath.clear();
     this.recorded = [];
   }
+}
+
+function shown(name: string, value: string): string {
+  return SECRET_HEADERS.has(name) ? `…${value.slice(-4)}` : value;
 }

@@ -1,27 +1,37 @@
 /** Reads a chat request and decides every number of its answer. */
-import type { SandboxControl } from "./control";
-import { RequestError, unknownModel } from "./errors";
-import type { Exchange, Metered } from "./exchange";
-import { findModel, type SandboxModel } from "./prices";
-import { countPromptTokens } from "./tokens";
+import { type Body, integerField, isRecord, modelField, shareOut } from "./body-fields";
+import type { SandboxControl } from "./control-fields";
+import { RequestError } from "./errors";
+import type { Call, Metered } from "./exchange";
+import type { Extras } from "./prices";
+import { answerText, countPromptTokens, multibyteText, type TextOfTokens } from "./tokens";
 
 /** A chat call with every number of its answer decided. */
 export interface ChatPlan extends Metered {
   readonly id: string;
+  readonly callId: string;
   readonly createdSeconds: number;
   readonly reasoningTokens: number;
   /** Visible tokens of each choice. */
   readonly choices: readonly number[];
-  readonly finishReason: "stop" | "length";
+  /** Names of the tools that each choice calls; none: it is text. */
+  readonly toolCalls: readonly string[];
+  readonly finishReason: string;
   readonly includeUsage: boolean;
+  /** vLLM's running usage on every chunk. */
+  readonly continuousUsage: boolean;
+  /** The model that the answer names. */
+  readonly answerModel: string;
+  readonly serviceTier: string;
+  readonly text: TextOfTokens;
 }
 
 const DEFAULT_COMPLETION_TOKENS = 16;
 const MAX_CHOICES = 128;
 
 /** Throws `RequestError` for a request that OpenAI would refuse. */
-export function planChat({ body, control, callId, receivedAtMs }: Exchange): ChatPlan {
-  const model = chatModel(body.model);
+export function planChat({ body, control, callId, receivedAtMs }: Call): ChatPlan {
+  const model = modelField(body, "chat");
   const messages = body.messages;
   if (!Array.isArray(messages) || messages.length === 0) {
     throw new RequestError(400, "invalid_value", "'messages' must be an array with at least one message.", "messages");
@@ -33,6 +43,8 @@ export function planChat({ body, control, callId, receivedAtMs }: Exchange): Cha
   const reasoningTokens = Math.min(control.reasoningTokens ?? 0, completionTokens);
   const promptTokens = control.promptTokens ?? countPromptTokens(messages, body);
   const stream = body.stream === true;
+  const toolCalls = toolsToCall(body, control);
+  const finish = wanted > completionTokens ? "length" : toolCalls.length > 0 ? "tool_calls" : "stop";
   return {
     model,
     stream,
@@ -41,53 +53,64 @@ export function planChat({ body, control, callId, receivedAtMs }: Exchange): Cha
     completionTokens,
     reasoningTokens,
     id: `chatcmpl-${callId}`,
+    callId,
     createdSeconds: Math.floor(receivedAtMs / 1000),
     choices: shareOut(completionTokens - reasoningTokens, n),
-    finishReason: wanted > completionTokens ? "length" : "stop",
-    includeUsage: stream && asksForUsage(body.stream_options),
+    toolCalls,
+    finishReason: control.finishReason ?? finish,
+    includeUsage: stream && hasOption(body.stream_options, "include_usage"),
+    continuousUsage: stream && hasOption(body.stream_options, "continuous_usage_stats"),
+    answerModel: control.answerModel ?? model.id,
+    serviceTier: control.serviceTier ?? "default",
+    text: control.multibyte === true ? multibyteText : answerText,
+    extras: extrasOf(control),
   };
 }
 
-/** `"usage":…` of a plan, or of the fault that hides or zeroes it. `undefined` where the field is missing. */
-export function usageJson(plan: ChatPlan, control: SandboxControl): string | undefined {
-  if (control.fault === "no_usage") return undefined;
-  const zero = control.fault === "zero_usage";
-  const prompt = zero ? 0 : plan.promptTokens;
-  const completion = zero ? 0 : plan.completionTokens;
-  return (
-    `"usage":{"prompt_tokens":${prompt},"completion_tokens":${completion},"total_tokens":${prompt + completion},` +
-    `"prompt_tokens_details":{"cached_tokens":${zero ? 0 : plan.cachedTokens},"audio_tokens":0},` +
-    `"completion_tokens_details":{"reasoning_tokens":${zero ? 0 : plan.reasoningTokens},"audio_tokens":0,` +
-    `"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}`
-  );
+/** The extras that the control names; undefined where it names none, as in nearly all calls. */
+export function extrasOf(control: SandboxControl): Extras | undefined {
+  const { serviceTier, cacheWriteTokens, cacheWrite1hTokens, searches } = control;
+  const { reasoningTokens, audioInputTokens, audioOutputTokens, imageInputTokens } = control;
+  const isPlain =
+    serviceTier === undefined &&
+    cacheWriteTokens === undefined &&
+    cacheWrite1hTokens === undefined &&
+    searches === undefined &&
+    audioInputTokens === undefined &&
+    audioOutputTokens === undefined &&
+    imageInputTokens === undefined;
+  if (isPlain) return undefined;
+  return defined({
+    ...{ serviceTier, cacheWriteTokens, cacheWrite1hTokens, searches },
+    ...{ reasoningTokens, audioInputTokens, audioOutputTokens, imageInputTokens },
+  });
 }
 
-function chatModel(id: unknown): SandboxModel {
-  if (typeof id !== "string")
-    throw new RequestError(400, "missing_required_parameter", "you must provide a model parameter");
-  const model = findModel(id);
-  if (model === undefined) throw unknownModel(id);
-  if (model.endpoint === "chat") return model;
-  throw new RequestError(404, null, "This is not a chat model and thus not supported in this endpoint.", "model");
+/** The fields that have a value. */
+export function defined(fields: { readonly [Name in keyof Extras]?: Extras[Name] | undefined }): Extras {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== 0));
 }
 
-/** A positive integer of the body, or undefined when it is absent or null. */
-function integerField(body: Readonly<Record<string, unknown>>, name: string, max = Infinity): number | undefined {
-  const value = body[name];
-  if (value === undefined || value === null) return undefined;
-  if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= max) return value;
-  throw new RequestError(400, "invalid_value", `Invalid '${name}': expected a positive integer.`, name);
+/** Tools are called where the control says so, or where the request leaves no choice. */
+function toolsToCall(body: Body, control: SandboxControl): readonly string[] {
+  if (control.toolCalls === undefined && (body.tool_choice === undefined || body.tool_choice === "auto")) return [];
+  const names = Array.isArray(body.tools) ? body.tools.map(functionName) : [];
+  const chosen = functionName(body.tool_choice);
+  const isForced = body.tool_choice === "required" || chosen !== undefined;
+  const count = names.length === 0 ? 0 : (control.toolCalls ?? (isForced ? 1 : 0));
+  return Array.from({ length: count }, (_, index) => chosen ?? names[index % names.length] ?? "tool");
 }
 
-function asksForUsage(options: unknown): boolean {
-  return (
-    typeof options === "object" && options !== null && "include_usage" in options && options.include_usage === true
-  );
+function functionName(tool: unknown): string | undefined {
+  if (!isRecord(tool)) return undefined;
+  const named = isRecord(tool.function) ? tool.function.name : tool.name;
+  return typeof named === "string" ? named : undefined;
 }
 
-/** `total` in `parts` as equal as can be, the first ones one larger. */
-function shareOut(total: number, parts: number): number[] {
-  if (parts === 1) return [total];
-  const least = Math.floor(total / parts);
-  return Array.from({ length: parts }, (_, index) => least + (index < total % parts ? 1 : 0));
+export function toolCallId(plan: ChatPlan, choice: number, index: number): string {
+  return `call_${plan.callId}_${choice}_${index}`;
+}
+
+function hasOption(options: unknown, name: string): boolean {
+  return isRecord(options) && options[name] === true;
 }

@@ -4,8 +4,9 @@
  */
 import { Buffer } from "node:buffer";
 import { answerJson } from "./answer";
+import type { SandboxControl } from "./control-fields";
 import { RequestError, unknownModel } from "./errors";
-import type { Exchange, Metered } from "./exchange";
+import type { Call, Exchange, Metered } from "./exchange";
 import { findModel, type SandboxModel } from "./prices";
 import { countInputTokens } from "./tokens";
 
@@ -17,7 +18,11 @@ const MAX_INPUTS = 2_048;
 const MAX_TOKENS_PER_INPUT = 8_192;
 
 export function handleEmbeddings(exchange: Exchange): void {
-  const { body, control } = exchange;
+  const { metered, json } = embeddingsAnswer(exchange);
+  answerJson(exchange, metered, json);
+}
+
+export function embeddingsAnswer({ body, control }: Call): { metered: Metered; json: string } {
   const model = embeddingModel(body.model);
   const inputs = readInputs(body.input);
   const dimensions = readDimensions(body.dimensions);
@@ -30,9 +35,17 @@ export function handleEmbeddings(exchange: Exchange): void {
     const embedding = isBase64 ? `"${base64Of(vector)}"` : `[${vector.join(",")}]`;
     return `{"object":"embedding","index":${index},"embedding":${embedding}}`;
   });
+  const usage = embeddingsUsage(control, promptTokens);
+  const answerModel = control.answerModel ?? model.id;
+  const json = `{"object":"list","data":[${data.join(",")}],"model":"${answerModel}"${usage}}`;
+  return { metered, json };
+}
+
+function embeddingsUsage(control: SandboxControl, promptTokens: number): string {
+  if (control.usage !== undefined) return `,"usage":${JSON.stringify(control.usage)}`;
+  if (control.fault === "no_usage") return "";
   const reported = control.fault === "zero_usage" ? 0 : promptTokens;
-  const usage = control.fault === "no_usage" ? "" : `,"usage":{"prompt_tokens":${reported},"total_tokens":${reported}}`;
-  answerJson(exchange, metered, `{"object":"list","data":[${data.join(",")}],"model":"${model.id}"${usage}}`);
+  return `,"usage":{"prompt_tokens":${reported},"total_tokens":${reported}}`;
 }
 
 function embeddingModel(id: unknown): SandboxModel {

@@ -1,17 +1,30 @@
 /** One call in progress, and what every kind of answer does with it. */
 import type { Bill } from "./bill";
-import type { Fault, SandboxControl } from "./control";
-import type { SandboxModel, TokenCounts } from "./prices";
+import type { Fault, SandboxControl } from "./control-fields";
+import type { HttpRequest } from "./http-request";
+import type { Extras, SandboxModel, TokenCounts } from "./prices";
 import type { HeaderLines, Reply } from "./reply";
+import type { Shelves } from "./shelves";
+import type { Vendor } from "./vendors";
 
-export interface Exchange {
-  readonly reply: Reply;
+/** What a call asks, however it came. */
+export interface Call {
   readonly body: Readonly<Record<string, unknown>>;
   readonly control: SandboxControl;
-  readonly bill: Bill;
   /** Unique part of the ids in the answer. */
   readonly callId: string;
   readonly receivedAtMs: number;
+  /** Whose wire format the answer has. */
+  readonly vendor: Vendor;
+}
+
+export interface Exchange extends Call {
+  readonly reply: Reply;
+  readonly request: HttpRequest;
+  /** Variable parts of the path, in order. */
+  readonly params: readonly string[];
+  readonly bill: Bill;
+  readonly shelves: Shelves;
   readonly keyLabel: string;
   readonly requestTag: string | undefined;
 }
@@ -20,6 +33,7 @@ export interface Exchange {
 export interface Metered extends TokenCounts {
   readonly model: SandboxModel;
   readonly stream: boolean;
+  readonly extras?: Extras | undefined;
 }
 
 /** Faults after which the provider has nothing worth paying for; all others are billed. */
@@ -28,18 +42,20 @@ const UNBILLED_FAULTS: ReadonlySet<Fault> = new Set([
   "close_socket",
   "wrong_gzip",
   "error_in_stream",
+  "failed_response",
   "hang",
 ] as const);
 
 /** Whether a call that ends as its control says is on the bill. */
 export function isBilled(control: SandboxControl): boolean {
   if (control.billAnyway === true) return true;
-  return control.status === undefined && (control.fault === undefined || !UNBILLED_FAULTS.has(control.fault));
+  if (control.status !== undefined || control.error !== undefined || control.redirect !== undefined) return false;
+  return control.fault === undefined || !UNBILLED_FAULTS.has(control.fault);
 }
 
-/** Puts the call on the bill, if it is billed at all. */
-export function book(exchange: Exchange, metered: Metered, aborted: boolean): void {
-  if (!isBilled(exchange.control)) return;
+/** Puts the call on the bill, if it is billed at all; calls that cost nothing by nature have no `metered`. */
+export function book(exchange: Exchange, metered: Metered | undefined, aborted: boolean): void {
+  if (metered === undefined || !isBilled(exchange.control)) return;
   exchange.bill.add({
     receivedAtMs: exchange.receivedAtMs,
     requestTag: exchange.requestTag,
@@ -50,27 +66,48 @@ export function book(exchange: Exchange, metered: Metered, aborted: boolean): vo
     completionTokens: metered.completionTokens,
     aborted,
     stream: metered.stream,
+    extras: metered.extras,
   });
 }
 
 /** Runs `then` after the controlled latency, or `gone` if the client leaves first. */
 export function afterLatency(exchange: Exchange, then: () => void, gone: () => void): void {
-  const { latencyMs } = exchange.control;
-  if (latencyMs === undefined || latencyMs === 0) {
+  afterDelay(exchange.reply, exchange.control.latencyMs, then, gone);
+}
+
+/** Runs `then` after so many milliseconds, or `gone` if the client leaves first. */
+export function afterDelay(reply: Reply, delayMs: number | undefined, then: () => void, gone: () => void): void {
+  if (delayMs === undefined || delayMs === 0) {
     then();
     return;
   }
   const timer = setTimeout(() => {
-    exchange.reply.whenGone(undefined);
+    reply.whenGone(undefined);
     then();
-  }, latencyMs);
-  exchange.reply.whenGone(() => {
+  }, delayMs);
+  reply.whenGone(() => {
     clearTimeout(timer);
     gone();
   });
 }
 
-/** The headers that OpenAI puts on every answer of a model. */
-export function providerHeaders(exchange: Exchange): HeaderLines {
-  return `x-request-id: req_${exchange.callId}\r\nopenai-version: 2020-10-01\r\n`;
+/** The headers that the vendor puts on every answer of a model. */
+export function providerHeaders({ vendor, callId, receivedAtMs }: Exchange): HeaderLines {
+  if (vendor === "openai") return `x-request-id: req_${callId}\r\nopenai-version: 2020-10-01\r\n`;
+  if (vendor === "anthropic") return anthropicHeaders(callId, receivedAtMs);
+  if (vendor === "azure") {
+    return `apim-request-id: ${callId}\r\nx-ratelimit-remaining-requests: -1\r\nx-ratelimit-remaining-tokens: 0\r\n`;
+  }
+  if (vendor === "qianfan") return "X-Ratelimit-Limit-Requests: 300\r\nX-Ratelimit-Remaining-Requests: 299\r\n";
+  return `x-request-id: ${callId}\r\n`;
+}
+
+/** Its resets are times, not durations. */
+function anthropicHeaders(callId: string, receivedAtMs: number): HeaderLines {
+  const reset = new Date(receivedAtMs + 60_000).toISOString().replace(/\.\d+/, "");
+  const limits = ["requests", "input-tokens", "output-tokens"].map((kind) => {
+    const name = `anthropic-ratelimit-${kind}`;
+    return `${name}-limit: 4000\r\n${name}-remaining: 3999\r\n${name}-reset: ${reset}\r\n`;
+  });
+  return `request-id: req_${callId}\r\nanthropic-organization-id: sandbox\r\n${limits.join("")}`;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { SandboxControl } from "./control";
+import type { SandboxControl } from "./control-fields";
 import { type Sandbox, startSandbox } from "./server";
 import { billLine, type RawAnswer, rawChat, readEvents, tagged } from "./testing/client";
 

@@ -1,24 +1,52 @@
 /** Reads HTTP/1.1 requests from bytes: request line, headers, a body by length or in chunks. */
 import { Buffer } from "node:buffer";
 
-export interface HttpRequest {
-  readonly method: string;
-  /** Path and query. */
-  readonly target: string;
-  readonly headers: KnownHeaders;
-  /** Request line and headers as received, without the blank line. */
-  readonly head: string;
-  readonly body: string;
+export class HttpRequest {
+  constructor(
+    readonly method: string,
+    /** Path and query. */
+    readonly target: string,
+    readonly headers: KnownHeaders,
+    /** Request line and headers as received, without the blank line. */
+    readonly head: string,
+    readonly bytes: Buffer,
+  ) {}
+
+  get body(): string {
+    return this.bytes.toString("utf8");
+  }
+
+  query(): URLSearchParams {
+    const start = this.target.indexOf("?");
+    return new URLSearchParams(start === -1 ? "" : this.target.slice(start + 1));
+  }
+
+  /** Any header, by lower-case name; the first one where it is repeated. */
+  header(name: string): string | undefined {
+    for (const [each, value] of this.headerLines()) if (each === name) return value;
+    return undefined;
+  }
+
+  /** All headers in order, names in lower case. */
+  headerLines(): (readonly [name: string, value: string])[] {
+    return this.head
+      .split("\r\n")
+      .slice(1)
+      .map((line) => {
+        const colon = line.indexOf(":");
+        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
+      });
+  }
 }
 
-/** The headers that the sandbox acts on. Reading no others saves a tenth of the time of a request. */
+/** The headers that every call may have. Reading no others saves a tenth of the time of a request. */
 export interface KnownHeaders {
   authorization: string | undefined;
   connection: string | undefined;
   contentLength: string | undefined;
   expect: string | undefined;
   transferEncoding: string | undefined;
-  /** `x-sandbox` */
+  /** `x-sandbox` or `x-sandbox-control` */
   control: string | undefined;
   /** `x-spillway-request` */
   requestTag: string | undefined;
@@ -40,8 +68,10 @@ export class BadRequest extends Error {
 }
 
 const MAX_HEAD_BYTES = 64 * 1024;
-const MAX_BODY_BYTES = 32 * 1024 * 1024;
+/** Above what vendors take, so that large uploads can be tried. */
+const MAX_BODY_BYTES = 256 * 1024 * 1024;
 const VERSION = "HTTP/1.1";
+const NO_BYTES = Buffer.alloc(0);
 const FIELD_OF_HEADER = new Map<string, keyof KnownHeaders>([
   ["authorization", "authorization"],
   ["connection", "connection"],
@@ -49,6 +79,7 @@ const FIELD_OF_HEADER = new Map<string, keyof KnownHeaders>([
   ["expect", "expect"],
   ["transfer-encoding", "transferEncoding"],
   ["x-sandbox", "control"],
+  ["x-sandbox-control", "control"],
   ["x-spillway-request", "requestTag"],
 ]);
 const KNOWN_LENGTHS = new Set([...FIELD_OF_HEADER.keys()].map((name) => name.length));
@@ -79,7 +110,7 @@ export function parseRequest(bytes: Buffer): Parsed {
   }
   const method = head.slice(0, methodEnd);
   const target = head.slice(methodEnd + 1, targetEnd);
-  return { kind: "complete", request: { method, target, headers, head, body: body.text }, length: body.end };
+  return { kind: "complete", request: new HttpRequest(method, target, headers, head, body.content), length: body.end };
 }
 
 function readHeaders(head: string, firstLine: number): KnownHeaders {
@@ -110,21 +141,23 @@ function readHeaders(head: string, firstLine: number): KnownHeaders {
   return headers;
 }
 
+interface Body {
+  readonly content: Buffer;
+  /** Where the next request starts. */
+  readonly end: number;
+}
+
 /** The body and where it ends, or how many bytes it needs. */
-function bodyByLength(
-  bytes: Buffer,
-  start: number,
-  header: string | undefined,
-): { text: string; end: number } | number {
-  if (header === undefined) return { text: "", end: start };
+function bodyByLength(bytes: Buffer, start: number, header: string | undefined): Body | number {
+  if (header === undefined) return { content: NO_BYTES, end: start };
   if (!/^\d{1,12}$/.test(header)) throw new BadRequest(400, "The content-length is not a number.");
   const length = Number(header);
   if (length > MAX_BODY_BYTES) throw new BadRequest(413, "The request body is too large.");
   const end = start + length;
-  return bytes.length < end ? end : { text: bytes.toString("utf8", start, end), end };
+  return bytes.length < end ? end : { content: bytes.subarray(start, end), end };
 }
 
-function bodyByChunks(bytes: Buffer, start: number, coding: string): { text: string; end: number } | number {
+function bodyByChunks(bytes: Buffer, start: number, coding: string): Body | number {
   if (coding.toLowerCase() !== "chunked") throw new BadRequest(400, "Unknown transfer-encoding.");
   const pieces: Buffer[] = [];
   let at = start;
@@ -140,7 +173,7 @@ function bodyByChunks(bytes: Buffer, start: number, coding: string): { text: str
       // Trailers, which nobody sends, are passed over up to the blank line.
       const end = bytes.toString("latin1", data, data + 2) === "\r\n" ? data + 2 : bytes.indexOf("\r\n\r\n", data) + 4;
       if (end < data + 2) return bytes.length + 1;
-      return { text: Buffer.concat(pieces).toString("utf8"), end };
+      return { content: Buffer.concat(pieces), end };
     }
     if (bytes.length < data + length + 2) return data + length + 2;
     pieces.push(bytes.subarray(data, data + length));

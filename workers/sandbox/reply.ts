@@ -4,16 +4,22 @@ import type { Socket } from "node:net";
 
 const STATUS_TEXT = new Map([
   [200, "OK"],
+  [302, "Found"],
+  [307, "Temporary Redirect"],
   [400, "Bad Request"],
   [401, "Unauthorized"],
+  [402, "Payment Required"],
   [403, "Forbidden"],
   [404, "Not Found"],
   [405, "Method Not Allowed"],
   [413, "Payload Too Large"],
+  [422, "Unprocessable Entity"],
   [429, "Too Many Requests"],
   [500, "Internal Server Error"],
   [503, "Service Unavailable"],
 ]);
+
+const CRLF = Buffer.from("\r\n");
 
 /** Header lines, each ended by CRLF. */
 export type HeaderLines = string;
@@ -70,11 +76,22 @@ export class Reply {
     this.finish();
   }
 
-  /** Announces the whole of a JSON body, sends half of it, and breaks the connection. */
-  sendHalf(body: string): void {
-    const length = `content-length: ${Buffer.byteLength(body)}\r\n`;
-    const half = body.slice(0, Math.floor(body.length / 2));
-    this.breakConnection(`${this.head(200)}content-type: application/json\r\n${length}\r\n${half}`);
+  /** Sends a whole answer of any kind. */
+  sendBytes(contentType: string, body: Buffer, headers: HeaderLines): void {
+    this.socket.write(Buffer.concat([this.lengthHead(contentType, body.length, headers), body]));
+    this.finish();
+  }
+
+  /** Announces the whole of a body, sends its first `count` bytes, and breaks the connection. */
+  sendPart(contentType: string, body: Buffer, count: number, headers: HeaderLines): void {
+    const head = this.lengthHead(contentType, body.length, headers);
+    this.breakConnection(Buffer.concat([head, body.subarray(0, count)]));
+  }
+
+  /** Sends the client elsewhere. */
+  redirect(status: number, location: string, headers: HeaderLines): void {
+    this.socket.write(`${this.head(status)}location: ${location}\r\ncontent-length: 0\r\n${headers}\r\n`);
+    this.finish();
   }
 
   /** Begins a chunked answer. Its head travels with the first piece. */
@@ -88,6 +105,16 @@ export class Reply {
     return this.socket.write(this.framed(piece));
   }
 
+  /** Sends the head of a chunked answer before there is a piece. */
+  writeHead(): void {
+    this.socket.write(this.framed(""));
+  }
+
+  /** As `write`, in chunks of at most `size` bytes, so that a client reads them apart. */
+  writeSplit(piece: Buffer, size: number): boolean {
+    return this.socket.write(this.framedSplit(piece, size));
+  }
+
   /** Sends the last piece and ends a chunked answer in order. */
   end(piece: string): void {
     this.socket.write(`${this.framed(piece)}0\r\n\r\n`);
@@ -99,6 +126,11 @@ export class Reply {
     this.breakConnection(this.framed(piece));
   }
 
+  /** As `cut`, in chunks of at most `size` bytes. */
+  cutSplit(piece: Buffer, size: number): void {
+    this.breakConnection(this.framedSplit(piece, size));
+  }
+
   onceDrain(listener: () => void): void {
     this.socket.once("drain", listener);
   }
@@ -108,10 +140,10 @@ export class Reply {
     this.breakConnection("");
   }
 
-  private breakConnection(text: string): void {
+  private breakConnection(last: string | Buffer): void {
     this.finished();
-    if (text === "") this.socket.destroy();
-    else this.socket.write(text, () => this.socket.destroy());
+    if (last.length === 0) this.socket.destroy();
+    else this.socket.write(last, () => this.socket.destroy());
   }
 
   /** For the connection: it has ended. */
@@ -122,9 +154,27 @@ export class Reply {
     gone?.();
   }
 
-  private framed(piece: string): string {
+  private takeHead(): string {
     const head = this.heldHead;
     this.heldHead = "";
+    return head;
+  }
+
+  private lengthHead(contentType: string, length: number, headers: HeaderLines): Buffer {
+    return Buffer.from(`${this.head(200)}content-type: ${contentType}\r\ncontent-length: ${length}\r\n${headers}\r\n`);
+  }
+
+  private framedSplit(piece: Buffer, size: number): Buffer {
+    const parts: Buffer[] = [Buffer.from(this.takeHead())];
+    for (let from = 0; from < piece.length; from += size) {
+      const part = piece.subarray(from, from + size);
+      parts.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, CRLF);
+    }
+    return Buffer.concat(parts);
+  }
+
+  private framed(piece: string): string {
+    const head = this.takeHead();
     return piece === "" ? head : `${head}${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`;
   }
 

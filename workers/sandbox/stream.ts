@@ -1,54 +1,74 @@
 /**
- * Streams a chat answer as server-sent events: a role chunk per choice, content chunks in turn, a finish chunk per
- * choice, the usage chunk when asked for (all earlier chunks then carry `usage: null`), and `[DONE]`.
+ * Streams an answer piece by piece, with the faults that its control asks for.
  *
  * A client that leaves pays for the prompt, the hidden reasoning and the tokens written so far. Without
  * `chunkDelayMs` a short answer is written in one piece, so nothing of it can be cut any more.
  */
+import { Buffer } from "node:buffer";
 import { failInstead } from "./answer";
-import { type ChatPlan, usageJson } from "./chat-plan";
-import { controlledErrorJson } from "./errors";
-import { afterLatency, book, type Exchange, providerHeaders } from "./exchange";
-import { answerText } from "./tokens";
+import { askedFailure, errorBody } from "./errors";
+import { afterDelay, afterLatency, book, type Exchange, type Metered, providerHeaders } from "./exchange";
 
-interface Chunk {
+export interface Chunk {
   readonly text: string;
-  /** Visible tokens in it; 0 for role, finish and usage chunks. */
+  /** Visible tokens in it; 0 for what frames the answer. */
   readonly tokens: number;
+}
+
+export interface StreamedAnswer {
+  readonly chunks: Iterator<Chunk, undefined>;
+  /** What follows the last chunk. */
+  readonly end: string;
+  /** Frames an error that comes in the middle of a 200. */
+  readonly errorEvent: (body: string) => string;
+  /** Completion tokens that are produced before the first visible one. */
+  readonly hiddenTokens: number;
+  /** Server-sent events unless it says otherwise. */
+  readonly contentType?: string;
+  /** Called once when the answer ends, with its completion tokens so far. */
+  readonly onEnd?: (producedTokens: number, aborted: boolean) => void;
 }
 
 /** Written at once; beyond it the socket's back-pressure sets the pace. */
 const BATCH_CHARACTERS = 32_768;
 const DEFAULT_CUT_AFTER_CHUNKS = 1;
 const CUTTING_FAULTS: ReadonlySet<unknown> = new Set(["cut_stream", "half_json", "error_in_stream"]);
-const STREAM_HEADERS = "content-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\n";
-const DONE = "data: [DONE]\n\n";
+const EVENT_STREAM = "text/event-stream; charset=utf-8";
 
-export function streamChat(exchange: Exchange, plan: ChatPlan): void {
+/** An error as one more `data:` event, as most vendors send it. */
+export const dataEvent = (body: string): string => `data: ${body}\n\n`;
+
+export function streamAnswer(exchange: Exchange, metered: Metered, answer: StreamedAnswer): void {
   afterLatency(
     exchange,
     () => {
-      if (!failInstead(exchange, plan)) new ChatStream(exchange, plan).start();
+      if (!failInstead(exchange, metered)) new AnswerStream(exchange, metered, answer).start();
     },
-    () => book(exchange, { ...plan, completionTokens: 0 }, true),
+    () => book(exchange, { ...metered, completionTokens: 0 }, true),
   );
 }
 
-class ChatStream {
-  private readonly chunks: Iterator<Chunk, undefined>;
+class AnswerStream {
   private readonly cutAfterChunks: number;
+  /** A cut at a byte is billed by the chunk, so chunks are then written one by one. */
+  private readonly batchCharacters: number;
+  private readonly countsBytes: boolean;
   private producedTokens: number;
   private contentChunks = 0;
+  private events = 0;
+  private sentBytes = 0;
   private timer: NodeJS.Timeout | undefined;
   private isBooked = false;
 
   constructor(
     private readonly exchange: Exchange,
-    private readonly plan: ChatPlan,
+    private readonly metered: Metered,
+    private readonly answer: StreamedAnswer,
   ) {
     const { control } = exchange;
-    this.chunks = chunksOf(plan, exchange);
-    this.producedTokens = plan.reasoningTokens;
+    this.producedTokens = answer.hiddenTokens;
+    this.countsBytes = control.cutAfterBytes !== undefined || control.splitAt !== undefined;
+    this.batchCharacters = control.cutAfterBytes === undefined ? BATCH_CHARACTERS : 1;
     this.cutAfterChunks = CUTTING_FAULTS.has(control.fault)
       ? (control.cutAfterChunks ?? DEFAULT_CUT_AFTER_CHUNKS)
       : Infinity;
@@ -57,12 +77,25 @@ class ChatStream {
   start(): void {
     const { reply, control } = this.exchange;
     const encoding = control.fault === "wrong_gzip" ? "content-encoding: gzip\r\n" : "";
-    reply.start(STREAM_HEADERS + providerHeaders(this.exchange) + encoding);
-    reply.whenGone(() => {
-      clearTimeout(this.timer);
-      this.bookProduced(true);
-    });
-    this.pump();
+    const type = `content-type: ${this.answer.contentType ?? EVENT_STREAM}\r\ncache-control: no-cache\r\n`;
+    reply.start(type + providerHeaders(this.exchange) + encoding);
+    if (control.bodyDelayMs !== undefined) reply.writeHead();
+    const begin = () => {
+      reply.whenGone(() => {
+        clearTimeout(this.timer);
+        this.bookProduced(true);
+      });
+      this.write(this.preamble());
+      if (!reply.isOver) this.pump();
+    };
+    afterDelay(reply, control.bodyDelayMs, begin, () => this.bookProduced(true));
+  }
+
+  /** Comments that precede the answer: a queue that keeps the client waiting, or a lot of nothing. */
+  private preamble(): string {
+    const { keepAlives = 0, padBytes } = this.exchange.control;
+    const padding = padBytes === undefined ? "" : `: ${"x".repeat(padBytes)}\n\n`;
+    return ": keep-alive\n\n".repeat(keepAlives) + padding;
   }
 
   /** Writes until the stream ends, the socket is full, or a controlled delay is due. */
@@ -75,89 +108,93 @@ class ChatStream {
         this.cut(batch);
         return;
       }
-      const next = this.chunks.next();
+      const next = this.answer.chunks.next();
       if (next.done === true) {
         this.finish(batch);
         return;
       }
-      batch += next.value.text;
+      batch += control.commentEvery === undefined ? next.value.text : this.withComment(next.value.text);
       if (next.value.tokens > 0) {
-        this.producedTokens += next.value.tokens;
         this.contentChunks += 1;
         if (delayMs > 0) {
-          reply.write(batch);
+          this.write(batch);
+          if (reply.isOver) return;
+          this.producedTokens += next.value.tokens;
           this.timer = setTimeout(this.pump, delayMs);
           return;
         }
       }
-      if (batch.length >= BATCH_CHARACTERS) {
-        if (!reply.write(batch)) {
+      if (batch.length >= this.batchCharacters) {
+        const hasRoom = this.write(batch);
+        if (reply.isOver) return;
+        this.producedTokens += next.value.tokens;
+        batch = "";
+        if (!hasRoom) {
           reply.onceDrain(this.pump);
           return;
         }
-        batch = "";
+      } else {
+        this.producedTokens += next.value.tokens;
       }
     }
   };
 
+  private withComment(text: string): string {
+    this.events += 1;
+    return this.events % (this.exchange.control.commentEvery ?? 1) === 0 ? `${text}: ping\n\n` : text;
+  }
+
+  /** False when the socket is full, or the answer has been cut. */
+  private write(text: string): boolean {
+    if (text === "") return true;
+    const { reply, control } = this.exchange;
+    if (!this.countsBytes) return reply.write(this.framed(text));
+    const bytes = Buffer.from(this.framed(text));
+    const size = control.splitAt ?? bytes.length;
+    const room = (control.cutAfterBytes ?? Infinity) - this.sentBytes;
+    this.sentBytes += bytes.length;
+    if (bytes.length < room) return reply.writeSplit(bytes, size);
+    this.bookProduced(true);
+    reply.cutSplit(bytes.subarray(0, room), size);
+    return false;
+  }
+
+  private framed(text: string): string {
+    return this.exchange.control.crlf === true ? text.replaceAll("\n", "\r\n") : text;
+  }
+
   private finish(batch: string): void {
-    this.bookProduced(this.exchange.control.fault === "wrong_gzip");
-    this.exchange.reply.end(batch + DONE);
+    const { reply, control } = this.exchange;
+    let last = batch + this.answer.end;
+    if (this.countsBytes) {
+      this.write(last);
+      if (reply.isOver) return;
+      last = "";
+    }
+    this.bookProduced(control.fault === "wrong_gzip");
+    reply.end(this.framed(last));
   }
 
   private cut(batch: string): void {
-    const { reply, control } = this.exchange;
+    const { reply, control, vendor, callId } = this.exchange;
     this.bookProduced(true);
-    if (control.fault === "error_in_stream") {
-      reply.end(`${batch}data: ${controlledErrorJson(control, 500)}\n\n`);
-    } else if (control.fault === "half_json") {
-      const text = this.chunks.next().value?.text ?? "";
-      reply.end(batch + text.slice(0, Math.floor(text.length / 2)));
-    } else {
-      reply.cut(batch);
+    if (control.fault === "cut_stream") {
+      reply.cut(this.framed(batch));
+      return;
     }
+    const text = this.answer.chunks.next().value?.text ?? "";
+    const last =
+      control.fault === "half_json"
+        ? text.slice(0, Math.floor(text.length / 2))
+        : this.answer.errorEvent(errorBody(vendor, askedFailure(control, vendor), callId));
+    this.write(batch + last);
+    if (!reply.isOver) reply.end("");
   }
 
   private bookProduced(aborted: boolean): void {
     if (this.isBooked) return;
     this.isBooked = true;
-    book(this.exchange, { ...this.plan, completionTokens: this.producedTokens }, aborted);
+    book(this.exchange, { ...this.metered, completionTokens: this.producedTokens }, aborted);
+    this.answer.onEnd?.(this.producedTokens, aborted);
   }
-}
-
-function* chunksOf(plan: ChatPlan, { control }: Exchange): Generator<Chunk, undefined> {
-  const shell = shellOf(plan, plan.id);
-  const tail = plan.includeUsage ? `}],"usage":null}\n\n` : "}]}\n\n";
-  const step = control.tokensPerChunk ?? 1;
-  const longest = Math.max(...plan.choices);
-  for (let index = 0; index < plan.choices.length; index += 1) {
-    const delta = `"delta":{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":null`;
-    yield { text: `${shell}{"index":${index},${delta}${tail}`, tokens: 0 };
-  }
-  for (let from = 0; from < longest; from += step) {
-    for (let index = 0; index < plan.choices.length; index += 1) {
-      const to = Math.min(from + step, plan.choices[index] ?? 0);
-      if (to <= from) continue;
-      const delta = `"delta":{"content":"${answerText(from, to)}"},"logprobs":null,"finish_reason":null`;
-      yield { text: `${shell}{"index":${index},${delta}${tail}`, tokens: to - from };
-    }
-  }
-  for (let index = 0; index < plan.choices.length; index += 1) {
-    const delta = `"delta":{},"logprobs":null,"finish_reason":"${plan.finishReason}"`;
-    yield { text: `${shell}{"index":${index},${delta}${tail}`, tokens: 0 };
-  }
-  const usage = plan.includeUsage ? usageJson(plan, control) : undefined;
-  if (usage !== undefined) {
-    const id = control.fault === "empty_id_usage" ? "" : plan.id;
-    yield { text: `${shellOf(plan, id)}],${usage}}\n\n`, tokens: 0 };
-  }
-  return undefined;
-}
-
-/** The part that all chunks of an answer share, up to the opening of `choices`. */
-function shellOf(plan: ChatPlan, id: string): string {
-  return (
-    `data: {"id":"${id}","object":"chat.completion.chunk","created":${plan.createdSeconds},` +
-    `"model":"${plan.model.id}","service_tier":"default","system_fingerprint":"fp_sandbox","choices":[`
-  );
 }

@@ -49,25 +49,43 @@ function partBytes(part: unknown): number {
 }
 
 /** One long answer and where each of its tokens ends; grown by doubling, at most to the limit of the control. */
-let answer = "";
-let ends: number[] = [0];
+class AnswerText {
+  private text = "";
+  private ends: number[] = [0];
 
-/** The text of tokens `from` (inclusive) to `to` (exclusive). Needs no escaping in JSON. */
-export function answerText(from: number, to: number): string {
-  if (to >= ends.length) growAnswer(Math.max(1024, to * 2));
-  return answer.slice(ends[from] ?? 0, ends[to] ?? 0);
+  constructor(private readonly word: string) {}
+
+  readonly slice = (from: number, to: number): string => {
+    if (to >= this.ends.length) this.grow(Math.max(1024, to * 2));
+    return this.text.slice(this.ends[from] ?? 0, this.ends[to] ?? 0);
+  };
+
+  private grow(tokens: number): void {
+    const pieces: string[] = [];
+    const lengths = [0];
+    let length = 0;
+    for (let index = 0; index < tokens; index += 1) {
+      const piece = `${index === 0 ? "" : " "}${this.word}${index}`;
+      length += piece.length;
+      pieces.push(piece);
+      lengths.push(length);
+    }
+    this.text = pieces.join("");
+    this.ends = lengths;
+  }
 }
 
-function growAnswer(tokens: number): void {
-  const pieces: string[] = ["w0"];
-  const lengths = [0, 2];
-  let length = 2;
-  for (let index = 1; index < tokens; index += 1) {
-    const piece = ` w${index}`;
-    length += piece.length;
-    pieces.push(piece);
-    lengths.push(length);
-  }
-  answer = pieces.join("");
-  ends = lengths;
+/** The text of tokens `from` (inclusive) to `to` (exclusive). Needs no escaping in JSON. */
+export type TextOfTokens = (from: number, to: number) => string;
+
+export const answerText: TextOfTokens = new AnswerText("w").slice;
+
+/** The same in characters of three and four bytes: 水🌊0 水🌊1 ... */
+export const multibyteText: TextOfTokens = new AnswerText("水🌊").slice;
+
+/**
+ * Tokens `from` to `to` of a tool's arguments, which are `{"text":"w0 w1 …"}` in all: joined in order they are JSON.
+ */
+export function toolArguments(text: TextOfTokens, from: number, to: number, total: number): string {
+  return `${from === 0 ? '{"text":"' : ""}${text(from, to)}${to === total ? '"}' : ""}`;
 }

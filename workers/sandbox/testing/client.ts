@@ -1,6 +1,6 @@
 /** What tests need to talk to a sandbox: call options of the official client, the bill, and raw sockets. */
 import { connect } from "node:net";
-import type { SandboxControl } from "../control";
+import type { SandboxControl } from "../control-fields";
 import type { Sandbox } from "../server";
 
 export interface BillLine {

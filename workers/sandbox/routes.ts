@@ -1,0 +1,96 @@
+/**
+ * Which path leads where. OpenAI's routes exist under the base path of every vendor that speaks its format; the base
+ * path says whose habits the answers have.
+ */
+import { handleChat } from "./chat";
+import { handleEmbeddings } from "./embeddings";
+import { RequestError } from "./errors";
+import type { Exchange } from "./exchange";
+import { handleGeminiModel, handleGeminiModels, handleModel, handleModels, handleTags } from "./models";
+import type { Vendor } from "./vendors";
+
+export interface Route {
+  readonly vendor: Vendor;
+  /** Path with names for its variable parts, as it is counted. */
+  readonly template: string;
+  readonly handle: (exchange: Exchange) => void;
+  readonly reads: "json" | "json_or_form" | "nothing";
+}
+
+export interface FoundRoute {
+  readonly route: Route;
+  /** Variable parts of the path, in order. */
+  readonly params: readonly string[];
+}
+
+type Method = "GET" | "POST" | "DELETE";
+type RouteLine = readonly [method: Method, template: string, handle: Route["handle"], reads?: Route["reads"]];
+
+const OPENAI_ROUTES: readonly RouteLine[] = [
+  ["POST", "/chat/completions", handleChat],
+  ["POST", "/embeddings", handleEmbeddings],
+  ["GET", "/models", handleModels],
+  ["GET", "/models/{model}", handleModel],
+];
+const OPENAI_BASES: readonly (readonly [base: string, vendor: Vendor])[] = [
+  ["/v1", "openai"],
+  ["/openai/deployments/{deployment}", "azure"],
+  ["/openai/v1", "azure"],
+  ["/v1beta/openai", "gemini_compat"],
+  ["/compatible-mode/v1", "dashscope"],
+  ["/api/paas/v4", "zhipu"],
+  ["/api/v3", "ark"],
+  ["/v2", "qianfan"],
+  ["", "deepseek"],
+];
+const OTHER_ROUTES: readonly (readonly [vendor: Vendor, ...line: RouteLine])[] = [
+  ["gemini", "GET", "/v1beta/models", handleGeminiModels],
+  ["gemini", "GET", "/v1beta/models/{model}", handleGeminiModel],
+  ["ollama", "GET", "/api/tags", handleTags],
+];
+
+interface Pattern {
+  readonly expression: RegExp;
+  readonly byMethod: Partial<Record<string, Route>>;
+}
+
+/** Paths without variable parts. */
+const EXACT = new Map<string, Partial<Record<string, Route>>>();
+const PATTERNS = new Map<string, Pattern>();
+
+for (const [vendor, ...line] of OTHER_ROUTES) addRoute(vendor, "", line);
+for (const [base, vendor] of OPENAI_BASES) for (const line of OPENAI_ROUTES) addRoute(vendor, base, line);
+
+function addRoute(vendor: Vendor, base: string, [method, tail, handle, reads]: RouteLine): void {
+  const template = base + tail;
+  const route: Route = { vendor, template, handle, reads: reads ?? (method === "POST" ? "json" : "nothing") };
+  if (!template.includes("{")) {
+    EXACT.set(template, { ...EXACT.get(template), [method]: route });
+    return;
+  }
+  const expression = new RegExp(`^${template.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "([^/]+)")}$`);
+  PATTERNS.set(template, { expression, byMethod: { ...PATTERNS.get(template)?.byMethod, [method]: route } });
+}
+
+/** The route of a request, or undefined for a path that no vendor has. */
+export function findRoute(method: string, path: string): FoundRoute | undefined {
+  const exact = EXACT.get(path);
+  if (exact !== undefined) return { route: exact[method] ?? refusedMethod(exact, method), params: [] };
+  for (const { expression, byMethod } of PATTERNS.values()) {
+    const match = expression.exec(path);
+    if (match === null) continue;
+    const params = match.slice(1).map(decodeURIComponent);
+    return { route: byMethod[method] ?? refusedMethod(byMethod, method), params };
+  }
+  return undefined;
+}
+
+/** A known path that has no such method. */
+function refusedMethod(byMethod: Partial<Record<string, Route>>, method: string): Route {
+  const [known] = Object.values(byMethod);
+  const { vendor, template } = known ?? { vendor: "openai" as const, template: "other" };
+  const handle = (): never => {
+    throw new RequestError(405, "method_not_supported", `Not allowed to ${method} on ${template}.`);
+  };
+  return { vendor, template, handle, reads: "nothing" };
+}
