@@ -31,7 +31,8 @@ const PRISMA = "((^|node_modules/)(@prisma|prisma|pg)(/|$))|^lib/db/generated/";
 const TABLE = [
   ["lib/domain", []],
   ["lib/contracts", ["lib/domain"]],
-  ["lib/gateway", ["lib/domain", "lib/pricing"]],
+  ["lib/gateway", ["lib/domain", "lib/pricing", "lib/translate"]],
+  ["lib/translate", ["lib/domain"]],
   ["lib/pricing", ["lib/domain"]],
   ["lib/estimate", ["lib/domain"]],
   ["lib/guard", ["lib/domain", "lib/gateway/ports"]],
@@ -150,10 +151,13 @@ module.exports = {
       severity: "error",
       comment:
         "Rules and prices use zod, exact decimals and the calendar, nothing else: no I/O, no framework, no Node.",
-      from: { path: "^lib/(domain|pricing|routing)/", pathNot: TESTS },
+      from: { path: "^lib/(domain|pricing|routing|translate)/", pathNot: TESTS },
       to: {
         path: ".",
-        pathNot: ["^lib/(domain|pricing|routing)/", "node_modules/(zod|decimal[.]js|temporal-polyfill|temporal-spec)/"],
+        pathNot: [
+          "^lib/(domain|pricing|routing|translate)/",
+          "node_modules/(zod|decimal[.]js|temporal-polyfill|temporal-spec)/",
+        ],
       },
     },
     {
