@@ -99,7 +99,8 @@ function dearestFactor(factors: ReadonlyMap<string, bigint>, certain: string | u
 function sumUnits(parts: readonly UnitPart[], isPaidByToken: boolean): bigint {
   return parts.reduce((total, part) => {
     if (part.rate) return total + thousandths(part.quantity) * part.rate.value;
-    if (!isPaidByToken && part.role !== "extra") throw new PriceError(`no rate for ${part.kind}`);
+    if (part.isUnsized === true || (!isPaidByToken && part.role !== "extra"))
+      throw new PriceError(`no rate for ${part.kind}`);
     return total;
   }, 0n);
 }

@@ -119,10 +119,10 @@ function chargedUnits(
   tokens: { readonly input: readonly RatedPart[]; readonly output: readonly RatedPart[] },
 ): RatedPart[] {
   const hasTokens = tokens.input.length + tokens.output.length > 0;
-  return parts.flatMap(({ kind, role, quantity, rate }) => {
+  return parts.flatMap(({ kind, role, quantity, rate, isUnsized }) => {
     if ((role === "input" || role === "output") && isPaid(tokens[role])) return [];
     if (rate) return [{ kind, quantity, rate }];
-    if (role !== "fee" && hasTokens) return [];
+    if (role !== "fee" && hasTokens && isUnsized !== true) return [];
     throw new PriceError(`no rate for ${kind}`);
   });
 }

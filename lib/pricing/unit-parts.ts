@@ -16,6 +16,8 @@ export interface UnitPart {
   readonly role: UnitRole;
   readonly quantity: number;
   readonly rate: Rate | undefined;
+  /** A picture priced by pixel whose size nobody stated: it may cost anything. */
+  readonly isUnsized?: true;
 }
 
 type UnitField =
@@ -80,6 +82,7 @@ type ImageUse = NonNullable<TokenUsage["images"]>[number];
 function imagePart(row: CompiledRow, image: ImageUse): UnitPart {
   const size = known(image.size);
   const quality = known(image.quality);
+  const none: UnitPart = { kind: "image", role: "output", quantity: image.count, rate: undefined };
   const fitting = row.images.filter((entry) => fits(entry.size, size) && fits(entry.quality, quality));
   const closeness = (entry: ImageRate): number => Number(entry.size === size) + Number(entry.quality === quality);
   const isKnown = size !== undefined && quality !== undefined;
@@ -87,14 +90,19 @@ function imagePart(row: CompiledRow, image: ImageUse): UnitPart {
   const listed = fitting
     .filter((entry) => !isKnown || closeness(entry) === closest)
     .flatMap((one) => priced(one, image));
-  const ofRow = priced({ size: undefined, quality: undefined, ...rowImageRates(row) }, image);
+  const ofRow = priced(rowImageRates(row), image);
+  if (size === undefined && [...fitting, rowImageRates(row)].some(isByPixelAlone)) return { ...none, isUnsized: true };
   const candidates = isKnown && listed.length > 0 ? listed : [...listed, ...ofRow];
-  const none: UnitPart = { kind: "image", role: "output", quantity: image.count, rate: undefined };
   return candidates.reduce((high, one) => (high.rate === undefined || cost(one) > cost(high) ? one : high), none);
 }
 
-function rowImageRates(row: CompiledRow): Pick<ImageRate, "perImage" | "perPixel"> {
-  return { perImage: row.units.perImage, perPixel: row.units.perPixel };
+function rowImageRates(row: CompiledRow): ImageRate {
+  const { perImage, perPixel } = row.units;
+  return { size: undefined, quality: undefined, perImage, perPixel };
+}
+
+function isByPixelAlone(entry: ImageRate): boolean {
+  return entry.perPixel !== undefined && entry.perImage === undefined && pixelsOf(entry.size) === undefined;
 }
 
 function priced(entry: ImageRate, image: ImageUse): UnitPart[] {
