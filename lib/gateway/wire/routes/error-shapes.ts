@@ -116,6 +116,18 @@ export function refusalInShapeOf(protocol: Protocol, refusal: Refusal): Refusal 
   return { status: answer.status, code: refusal.code, answer };
 }
 
+/**
+ * A mistake of the caller that the provider found, in the shape of the route: all three shapes keep its text in
+ * `error.message`. For a provider that speaks the route's own shape the error is passed on as it came instead.
+ */
+export function passedError(protocol: Protocol, status: number, upstream: unknown, requestId: string): GatewayAnswer {
+  const found = isBody(upstream) && isBody(upstream.error) ? upstream.error : {};
+  const message = typeof found.message === "string" ? found.message : "The model provider refused the request.";
+  const code = typeof found.code === "string" ? found.code : "invalid_request";
+  const error = { message, type: "invalid_request_error", param: null, code, request_id: requestId };
+  return inShapeOf(protocol, jsonAnswer(status, { error }, { "x-request-id": requestId }));
+}
+
 export interface StreamTrouble {
   readonly code: string;
   readonly message: string;

@@ -23,7 +23,11 @@ const PARSER_LIMITS = {
   headerPairs: 20,
 };
 
+/** What the caller did wrong; anything else that goes wrong is thrown on. */
 class FormError extends Error {}
+class TooLarge extends Error {}
+
+const NOT_WHOLE = "the form is not whole";
 
 interface FileEvent {
   readonly name: string;
@@ -40,6 +44,7 @@ class FormReading {
   private readonly parts: (FieldPart | FileEvent)[] = [];
   private readonly files: Promise<void>[] = [];
   private problem: Error | undefined;
+  private wake: () => void = () => undefined;
 
   constructor(
     private readonly parser: busboy.Busboy,
@@ -55,8 +60,8 @@ class FormReading {
       this.parts.push({ name, filename: info.filename, mimeType: info.mimeType, store });
       const stored = this.storeFile(stream, store);
       // Awaited at the end; a rejection must not be unhandled until then.
-      stored.catch((error: unknown) => {
-        this.fail(error);
+      stored.catch(() => {
+        this.fail(new FormError(NOT_WHOLE));
       });
       this.files.push(stored);
     });
@@ -64,17 +69,34 @@ class FormReading {
       parser.on(limit, () => {
         this.fail(new FormError("the form has too many parts"));
       });
-    parser.on("error", (error) => {
-      this.fail(error);
+    parser.on("error", () => {
+      this.fail(new FormError(NOT_WHOLE));
     });
   }
 
+  /** The first problem counts. Whoever waits for the parser is woken: after a problem it may never answer. */
   private fail(error: unknown): void {
-    this.problem ??= error instanceof Error ? error : new FormError("the form cannot be read");
+    this.problem ??= error instanceof Error ? error : new Error("spool failed", { cause: error });
+    this.wake();
   }
 
   private async storeFile(stream: AsyncIterable<Uint8Array>, store: FileStore): Promise<void> {
-    for await (const chunk of stream) await store.add(chunk);
+    for await (const chunk of stream) {
+      await store.add(chunk).catch((error: unknown) => {
+        this.fail(error);
+        throw error;
+      });
+    }
+  }
+
+  /** Waits until `step` calls back, or until there is a problem, which is thrown. */
+  private async step(step: (done: () => void) => void): Promise<void> {
+    if (!this.problem)
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+        step(resolve);
+      });
+    if (this.problem) throw this.problem;
   }
 
   /** Throws where the body is not a whole form or exceeds a limit. */
@@ -82,20 +104,10 @@ class FormReading {
     let total = 0;
     for await (const chunk of chunks) {
       total += chunk.length;
-      if (total > this.limits.maxBytes) throw new RangeError("too large");
-      await new Promise<void>((resolve) =>
-        this.parser.write(chunk, () => {
-          resolve();
-        }),
-      );
-      if (this.problem) throw this.problem;
+      if (total > this.limits.maxBytes) throw new TooLarge();
+      await this.step((done) => this.parser.write(chunk, done));
     }
-    await new Promise<void>((resolve) => {
-      this.parser.once("close", () => {
-        resolve();
-      });
-      this.parser.end();
-    });
+    await this.step((done) => this.parser.once("close", done).end());
     await Promise.all(this.files);
     if (this.problem) throw this.problem;
     return this.parts.map((part) => ("store" in part ? filePart(part) : part));
@@ -122,7 +134,7 @@ function openParser(contentType: string): busboy.Busboy | undefined {
   }
 }
 
-/** The whole form, or what is wrong with it. What was spooled of a refused form is gone. Throws what the body's source throws. */
+/** The whole form, or what is wrong with it. What was spooled of a refused form is gone. Throws what the source of the body or the spool throws. */
 export async function readForm(
   chunks: AsyncIterable<Uint8Array>,
   contentType: string,
@@ -137,8 +149,8 @@ export async function readForm(
     return { parts, discard: () => reading.discard() };
   } catch (error) {
     await reading.discard();
-    if (error instanceof RangeError) return denial("request_too_large", { detail: `at most ${limits.maxBytes} bytes` });
-    const detail = error instanceof FormError ? error.message : "the form is not whole";
-    return denial("invalid_request", { detail });
+    if (error instanceof TooLarge) return denial("request_too_large", { detail: `at most ${limits.maxBytes} bytes` });
+    if (error instanceof FormError) return denial("invalid_request", { detail: error.message });
+    throw error;
   }
 }

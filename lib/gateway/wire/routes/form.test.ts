@@ -175,6 +175,32 @@ describe("a form", () => {
   });
 });
 
+describe("a spool that fails, or a client that leaves", () => {
+  it("is thrown on as it is, at once, and is not the caller's mistake", async () => {
+    class FullSpool extends CountedSpool {
+      override async write(): Promise<void> {
+        throw new Error("disk full");
+      }
+    }
+    const { bytes, type } = await encoded(transcription({ model: "m" }, fileOf(500_000)));
+    await expect(readForm(cutAt(bytes, [200_000, 400_000]), type, LIMITS, () => new FullSpool())).rejects.toThrow(
+      "disk full",
+    );
+    const spools: CountedSpool[] = [];
+    async function* leaving() {
+      yield bytes.subarray(0, 100_000);
+      throw new Error("client left");
+    }
+    const open = () => {
+      const spool = new CountedSpool();
+      spools.push(spool);
+      return spool;
+    };
+    await expect(readForm(leaving(), type, LIMITS, open)).rejects.toThrow("client left");
+    expect(spools.map((spool) => spool.isDiscarded)).toEqual([true]);
+  });
+});
+
 describe("the routes that take forms", () => {
   it("bound the length of a recording by its header, or by its bytes", () => {
     const whole = wav(10);

@@ -9,7 +9,7 @@ import type { GatewayAnswer } from "../../http";
 import { toWebResponse } from "../../http";
 import { refusalAnswer, upstreamErrorAnswer } from "../error-response";
 import { SseSplitter } from "../sse";
-import { inShapeOf, refusalInShapeOf, streamErrorText } from "./error-shapes";
+import { inShapeOf, passedError, refusalInShapeOf, streamErrorText } from "./error-shapes";
 import { streamObserver } from "./observers";
 import type { RouteKind } from "./route-request";
 import { staticAnswer } from "./static-answer";
@@ -285,6 +285,23 @@ describe("a refusal on a Gemini route", () => {
     const answer = upstreamErrorAnswer({ status: 504, code: "upstream_timeout" }, context, 0);
     expect(JSON.parse(textOf(inShapeOf("gemini", answer)))).toMatchObject({
       error: { code: 504, status: "DEADLINE_EXCEEDED" },
+    });
+  });
+});
+
+describe("a mistake the provider found", () => {
+  const found = { type: "error", error: { type: "invalid_request_error", message: "max_tokens: 5 > 4" } };
+
+  it("is told in the shape of the route", async () => {
+    const { client } = openai(() => toWebResponse(passedError("openai", 400, found, "req_1")));
+    await expect(client.chat.completions.create(chatParams)).rejects.toMatchObject({
+      status: 400,
+      error: { message: "max_tokens: 5 > 4", request_id: "req_1" },
+    });
+    const other = anthropic(() => toWebResponse(passedError("anthropic", 400, { error: { message: "bad" } }, "req_1")));
+    await expect(other.client.messages.create(messageParams)).rejects.toMatchObject({
+      status: 400,
+      error: { type: "error", error: { type: "invalid_request_error", message: "bad" } },
     });
   });
 });
