@@ -109,11 +109,11 @@ export function guessTokens(value: unknown): number {
   return Math.ceil(textBytes(value) / BYTES_PER_TOKEN_GUESS);
 }
 
-/** Types of all content parts at any depth of lists (`content` of messages, of tool results). */
+/** Types of all content parts at any depth: in the `content` of messages and of tool results, in the `output` of calls. */
 export function partTypes(content: unknown): readonly string[] {
   if (Array.isArray(content)) return content.flatMap(partTypes);
   if (!isBody(content)) return [];
-  const nested = partTypes(content.content);
+  const nested = [...partTypes(content.content), ...partTypes(content.output)];
   return typeof content.type === "string" ? [content.type, ...nested] : nested;
 }
 

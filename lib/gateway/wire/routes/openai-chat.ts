@@ -30,7 +30,18 @@ const FRAMING_TOKENS_PER_MESSAGE = 3;
 const FRAMING_TOKENS = 3;
 const COMPLETION_DEFAULT_CAP = 16;
 
-const PLAIN_PARTS = new Set(["text", "refusal", "input_text", "output_text", "message", "summary_text"]);
+/** Items and parts whose bytes bound their tokens; a picture's address says nothing of its size. */
+const PLAIN_PARTS = new Set([
+  "text",
+  "refusal",
+  "input_text",
+  "output_text",
+  "message",
+  "reasoning",
+  "reasoning_text",
+  "summary_text",
+  "item_reference",
+]);
 /** A document's pages are read as text and as pictures: nothing in the body says how many. */
 const DOCUMENT_PARTS = new Set(["file", "input_file", "document"]);
 

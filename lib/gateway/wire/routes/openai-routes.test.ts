@@ -85,6 +85,17 @@ describe("responses", () => {
     expect(parsed("responses", { model: "m", input: reference }).extras.isContextUnbounded).toBe(true);
   });
 
+  it("count pictures also where they are results of calls, and thoughts by their bytes", () => {
+    const input = [
+      { type: "reasoning", encrypted_content: "abc" },
+      { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
+      { type: "function_call_output", call_id: "c", output: [{ type: "input_image", image_url: "https://a/b" }] },
+      { type: "computer_call_output", call_id: "d", output: { type: "computer_screenshot", image_url: "https://a/b" } },
+    ];
+    const { inputBound } = parsed("responses", { model: "m", input });
+    expect(Math.floor(inputBound / 50_000)).toBe(2);
+  });
+
   it("name the fees of tools that run at the provider, and none for functions", () => {
     const tools = [{ type: "function", name: "f" }, { type: "web_search" }, { type: "code_interpreter" }];
     const { extras } = parsed("responses", { model: "m", input: "hi", tools, max_tool_calls: 3, background: true });

@@ -133,7 +133,7 @@ function messageBody({ text, model, id }: StaticText) {
     type: "message",
     role: "assistant",
     model,
-    content: [{ type: "text", text, citations: null }],
+    content: [{ type: "text", text }],
     stop_reason: "end_turn",
     stop_sequence: null,
     usage: { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 },
@@ -142,7 +142,7 @@ function messageBody({ text, model, id }: StaticText) {
 
 function messageEvents(answer: StaticText): string {
   const message = { ...messageBody(answer), content: [], stop_reason: null };
-  const start = { type: "text", text: "", citations: null };
+  const start = { type: "text", text: "" };
   const events: TypedData[] = [
     { type: "message_start", message },
     { type: "content_block_start", index: 0, content_block: start },
