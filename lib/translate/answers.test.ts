@@ -203,6 +203,7 @@ describe("a stream that breaks", () => {
     const toOpenAi = new OpenAiStreamWriter(options);
     const wire = toOpenAi.push(JSON.stringify(start)) + toOpenAi.push(JSON.stringify(overloaded));
     await expect(readByOpenAi(wire)).rejects.toThrow("Overloaded");
+    expect(toOpenAi.push('{"type":"message_stop"}')).toBe("");
     const toAnthropic = new AnthropicStreamWriter();
     await expect(readByAnthropic(toAnthropic.push('{"error":{"message":"no"}}'))).rejects.toThrow("no");
     expect(toAnthropic.push("[DONE]")).toBe("");

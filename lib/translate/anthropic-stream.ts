@@ -102,7 +102,7 @@ export class AnthropicStreamWriter {
   }
 
   private call(value: unknown): string {
-    if (!isObject(value)) return "";
+    if (this.isOver || !isObject(value)) return "";
     const called = isObject(value.function) ? value.function : {};
     const position = typeof value.index === "number" ? value.index : 0;
     const hasId = typeof value.id === "string" && value.id !== "";

@@ -20,6 +20,7 @@ export class OpenAiStreamWriter {
   private head: Json = {};
   private usage: Json = {};
   private stopReason: unknown = null;
+  private isOver = false;
   private callCount = 0;
   /** Calls of tools by the index of their block. */
   private readonly calls = new Map<unknown, OpenCall>();
@@ -27,6 +28,7 @@ export class OpenAiStreamWriter {
   constructor(private readonly options: OpenAiStreamOptions) {}
 
   push(data: string): string {
+    if (this.isOver) return "";
     let event: unknown;
     try {
       event = JSON.parse(data);
@@ -122,6 +124,7 @@ export class OpenAiStreamWriter {
   }
 
   private error({ message, type }: Json): string {
+    this.isOver = true;
     const error = {
       message: message ?? "The model provider broke off.",
       type: "server_error",
