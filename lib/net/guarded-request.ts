@@ -37,6 +37,17 @@ export class OutboundFailure extends Error {
   }
 }
 
+/** Errors of resolving and connecting: nothing was sent. */
+const CONNECT_CODES = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ETIMEDOUT",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** What belongs to the first origin only (Fetch standard, HTTP-redirect fetch). */
 const ORIGIN_BOUND = /^(authorization|cookie|proxy-authorization|host)$/iu;
@@ -56,7 +67,7 @@ function failureOf(error: unknown, signal: AbortSignal): Error {
   if (error instanceof OutboundRefused || error instanceof OutboundFailure) return error;
   if (signal.aborted) return new OutboundFailure("timeout", error);
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return new OutboundFailure(/^(E|UND_ERR_CONNECT)/u.test(code) && code !== "ECONNRESET" ? "connect" : "closed", error);
+  return new OutboundFailure(CONNECT_CODES.has(code) ? "connect" : "closed", error);
 }
 
 function withoutOriginBound(headers: Readonly<Record<string, string>>): Record<string, string> {
