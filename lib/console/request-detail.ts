@@ -15,15 +15,19 @@ const linesSchema = z.array(chargedLine);
 const NANO_DIGITS = 9;
 
 /**
- * quantity x rate as decimal text of nanos, exact: `rate` is decimal text of currency units per piece. Undefined for a
- * rate that is no plain decimal.
+ * quantity x rate x multiplier as decimal text of nanos, exact: `rate` is decimal text of currency units per piece.
+ * Undefined for factors that are no plain decimals.
  */
-export function componentNanos(quantity: number, rate: string): string | undefined {
-  const match = /^(\d{1,20})(?:\.(\d{1,30}))?$/u.exec(rate);
-  if (match === null) return undefined;
-  const fraction = match[2] ?? "";
-  const product = BigInt(`${match[1] ?? "0"}${fraction}`) * BigInt(quantity);
-  const shift = NANO_DIGITS - fraction.length;
+export function componentNanos(quantity: number, rate: string, multiplier = "1"): string | undefined {
+  let product = 1n;
+  let shift = NANO_DIGITS;
+  for (const text of [String(quantity), rate, multiplier]) {
+    const match = /^(\d{1,20})(?:\.(\d{1,30}))?$/u.exec(text);
+    if (match === null) return undefined;
+    const fraction = match[2] ?? "";
+    product *= BigInt(`${match[1] ?? "0"}${fraction}`);
+    shift -= fraction.length;
+  }
   if (shift >= 0) return (product * 10n ** BigInt(shift)).toString();
   const unit = 10n ** BigInt(-shift);
   const rest = (product % unit).toString().padStart(-shift, "0").replace(/0+$/u, "");
@@ -100,7 +104,7 @@ export function toAttempt(row: LedgerRow, names: BudgetNames): RequestAttempt {
     usage: usage.success ? usage.data : {},
     components: (components.success ? components.data : []).map((one) => ({
       ...one,
-      costNanos: componentNanos(one.quantity, one.rate) ?? "",
+      costNanos: componentNanos(one.quantity, one.rate, one.multiplier) ?? "",
     })),
     priceCurrency: row.priceCurrency,
     priceAmount: row.priceAmount,

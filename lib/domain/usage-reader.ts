@@ -297,12 +297,23 @@ function cut(value: number, whole: number, flags: Set<UsageFlag>): number {
  */
 function at(value: unknown, path: string): unknown {
   let current = value;
-  for (const name of path.split(".")) {
+  for (const name of namesOf(path)) {
     if (Array.isArray(current)) current = name === "-1" ? (current as unknown[]).at(-1) : ofModality(current, name);
     else if (isObject(current) && Object.hasOwn(current, name)) current = current[name];
     else return undefined;
   }
   return current;
+}
+
+/** Paths are those of the table, and are cut once. */
+const cutPaths = new Map<string, readonly string[]>();
+
+function namesOf(path: string): readonly string[] {
+  const known = cutPaths.get(path);
+  if (known) return known;
+  const names = path.split(".");
+  cutPaths.set(path, names);
+  return names;
 }
 
 function ofModality(list: readonly unknown[], modality: string): number | undefined {

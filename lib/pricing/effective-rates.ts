@@ -35,8 +35,24 @@ export function hasPassed(row: CompiledRow, step: Step, tokens: number): boolean
   return tokens > step.above || (row.isInclusive && tokens === step.above);
 }
 
+const knownByRow = new WeakMap<CompiledRow, Map<string, EffectiveRates>>();
+
 /** The rates of one step of the row (undefined: below all of them) for a call. */
 export function effectiveRates(row: CompiledRow, step: Step | undefined, choice: RateChoice): EffectiveRates {
+  if (row.windows.length > 0) return combine(row, step, choice);
+  // Without hours there are few combinations: steps x tiers x the service tiers that the row names.
+  const { serviceTier } = choice;
+  const isNamed =
+    serviceTier !== undefined && (row.services.has(serviceTier) || step?.services.has(serviceTier) === true);
+  const key = `${step?.above ?? ""} ${tierIndex(row, choice.inputTokens)} ${isNamed ? serviceTier : ""}`;
+  const known = knownByRow.get(row) ?? new Map<string, EffectiveRates>();
+  knownByRow.set(row, known);
+  const rates = known.get(key) ?? combine(row, step, choice);
+  known.set(key, rates);
+  return rates;
+}
+
+function combine(row: CompiledRow, step: Step | undefined, choice: RateChoice): EffectiveRates {
   const { serviceTier, atMs } = choice;
   const base = baseRates(row, choice.inputTokens);
   const service = serviceTier === undefined ? undefined : row.services.get(serviceTier);
@@ -45,8 +61,7 @@ export function effectiveRates(row: CompiledRow, step: Step | undefined, choice:
   const windows = row.windows.filter(({ window }) => !isCertain || isWindowOpen(window, atMs));
   const chosen: { [name in TokenRateName]?: Rate } = {};
   for (const name of TOKEN_RATE_NAMES) {
-    const stated = both?.[name];
-    let rate = stated ?? dearer(step?.rates[name], service?.[name]);
+    let rate = both?.[name] ?? dearer(step?.rates[name], service?.[name]);
     for (const window of windows) rate = dearer(rate, window.rates[name]);
     if (!isCertain && windows.length > 0) rate = dearer(rate, base[name]);
     rate ??= base[name];
@@ -55,8 +70,13 @@ export function effectiveRates(row: CompiledRow, step: Step | undefined, choice:
   return withSubstitutes(chosen);
 }
 
+function tierIndex(row: CompiledRow, inputTokens: number): number {
+  const index = row.tiers.findIndex((tier) => inputTokens <= tier.upTo);
+  return index < 0 ? row.tiers.length - 1 : index;
+}
+
 function baseRates(row: CompiledRow, inputTokens: number): TokenRates {
-  const tier = row.tiers.find((one) => inputTokens <= one.upTo) ?? row.tiers.at(-1);
+  const tier = row.tiers[tierIndex(row, inputTokens)];
   if (tier === undefined) return row.base;
   const rates: { [name in TokenRateName]?: Rate } = {};
   for (const name of TOKEN_RATE_NAMES) {

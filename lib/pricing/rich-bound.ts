@@ -7,7 +7,7 @@ import type { CompiledRow, TokenRates } from "./compiled-row";
 import { divideUp, largest, ONE, PriceError } from "./decimal";
 import { hasPassed } from "./effective-rates";
 import { FACTOR_ONE, RICH_DIVISOR, thousandths } from "./rich-cost";
-import type { UnitPart } from "./unit-parts";
+import type { UnitPart, UnitRole } from "./unit-parts";
 import { unitParts } from "./unit-parts";
 
 /** Kinds of tokens that a call may be known not to have. */
@@ -38,55 +38,75 @@ const MEDIUM_RATES: Readonly<Record<Medium, readonly TokenRateName[]>> = {
   imageOutput: ["imageOutputPerToken"],
 };
 
+/** The dearest rates of each side; undefined where the row has none. */
+interface Dearest {
+  readonly input: bigint | undefined;
+  readonly output: bigint | undefined;
+  readonly citation: bigint;
+  readonly factor: bigint;
+}
+
+/** Callers choose among few options, but some of them hold words of their requests. */
+const MAX_KNOWN = 256;
+const knownByRow = new WeakMap<CompiledRow, Map<string, Dearest>>();
+
 /** See `boundOf`. */
 export function richBound(row: CompiledRow, inputTokens: number, outputTokens: number, options: BoundOptions): Nanos {
-  const layers = layersOf(row, Math.max(inputTokens, row.isGraduated ? outputTokens : 0), options.serviceTiers);
-  const mediumRates = (...media: Medium[]): TokenRateName[] =>
-    media.filter((medium) => !options.without?.includes(medium)).flatMap((medium) => MEDIUM_RATES[medium]);
+  const dearest = dearestOf(row, Math.max(inputTokens, row.isGraduated ? outputTokens : 0), options);
+  if (dearest.input === undefined && inputTokens > 0 && row.sellsTokens)
+    throw new PriceError("no rate for input tokens");
   const units = unitParts(row, options.units ?? {});
-  const factor = dearestFactor(row.regions, options.region) * dearestFactor(row.speeds, options.speed);
-  const side = (role: "input" | "output", tokens: number, names: readonly TokenRateName[]): bigint => {
-    const rates = layers.flatMap((layer) => names.flatMap((name) => layer[name]?.value ?? []));
-    if (rates.length === 0 && tokens > 0 && row.sellsTokens && role === "input") {
-      throw new PriceError("no rate for input tokens");
-    }
+  const side = (role: "input" | "output", tokens: number): bigint => {
     // Seconds, characters and pictures are charged where tokens are not, never beside them.
-    const byToken = thousandths(tokens) * largest(rates) * factor;
-    const byUnit =
-      sumUnits(
-        units.filter((unit) => unit.role === role),
-        byToken > 0n,
-      ) * FACTOR_ONE;
+    const byToken = thousandths(tokens) * (dearest[role] ?? 0n) * dearest.factor;
+    const byUnit = sumUnits(units, [role], byToken > 0n);
     return byToken > byUnit ? byToken : byUnit;
   };
-  const citations =
-    thousandths(options.units?.citationTokens ?? 0) *
-    largest(layers.flatMap((layer) => layer.citationPerToken?.value ?? [])) *
-    factor;
-  const fees =
-    sumUnits(
-      units.filter((unit) => unit.role === "fee" || unit.role === "extra"),
-      false,
-    ) * FACTOR_ONE;
-  const total =
-    side("input", inputTokens, [...INPUT_RATES, ...mediumRates("audioInput", "imageInput")]) +
-    side("output", outputTokens, [...OUTPUT_RATES, ...mediumRates("audioOutput", "imageOutput")]) +
-    citations +
-    fees;
+  const citations = thousandths(options.units?.citationTokens ?? 0) * dearest.citation * dearest.factor;
+  const fees = sumUnits(units, ["fee", "extra"], false);
+  const total = side("input", inputTokens) + side("output", outputTokens) + citations + fees;
   return assertAmount(divideUp(total, RICH_DIVISOR));
 }
 
-/** Every set of rates that may hold for a call of up to so many tokens. */
-function layersOf(row: CompiledRow, tokens: number, serviceTiers: readonly string[] | undefined): TokenRates[] {
+function dearestOf(row: CompiledRow, tokens: number, options: BoundOptions): Dearest {
+  const steps = row.steps.filter((step) => hasPassed(row, step, tokens)).length;
+  const tiers = row.tiers.filter((_, index) => index === 0 || tokens > (row.tiers[index - 1]?.upTo ?? 0)).length;
+  const { serviceTiers, without, region, speed } = options;
+  const key = [steps, tiers, serviceTiers?.join() ?? "*", without?.join(), region ?? "*", speed ?? "*"].join(" ");
+  const known = knownByRow.get(row) ?? new Map<string, Dearest>();
+  knownByRow.set(row, known);
+  const found = known.get(key);
+  if (found) return found;
+  const layers = layersOf(row, { steps, tiers }, serviceTiers);
+  const among = (names: readonly TokenRateName[]): bigint | undefined => {
+    const rates = layers.flatMap((layer) => names.flatMap((name) => layer[name]?.value ?? []));
+    return rates.length === 0 ? undefined : largest(rates);
+  };
+  const media = (...list: Medium[]): TokenRateName[] =>
+    list.filter((medium) => !without?.includes(medium)).flatMap((medium) => MEDIUM_RATES[medium]);
+  const dearest: Dearest = {
+    input: among([...INPUT_RATES, ...media("audioInput", "imageInput")]),
+    output: among([...OUTPUT_RATES, ...media("audioOutput", "imageOutput")]),
+    citation: among(["citationPerToken"]) ?? 0n,
+    factor: dearestFactor(row.regions, region) * dearestFactor(row.speeds, speed),
+  };
+  if (known.size < MAX_KNOWN) known.set(key, dearest);
+  return dearest;
+}
+
+/** Every set of rates that may hold for a call that reaches so many of the row's steps and tiers. */
+function layersOf(
+  row: CompiledRow,
+  reached: { readonly steps: number; readonly tiers: number },
+  serviceTiers: readonly string[] | undefined,
+): TokenRates[] {
   const ofServices = (services: ReadonlyMap<string, TokenRates>): TokenRates[] =>
     [...services].filter(([name]) => serviceTiers?.includes(name) ?? true).map(([, rates]) => rates);
-  const tiers = row.tiers.filter((_, index) => index === 0 || tokens > (row.tiers[index - 1]?.upTo ?? 0));
-  const steps = row.steps.filter((step) => hasPassed(row, step, tokens));
   return [
     row.base,
     ...ofServices(row.services),
-    ...tiers.map((tier) => tier.rates),
-    ...steps.flatMap((step) => [step.rates, ...ofServices(step.services)]),
+    ...row.tiers.slice(0, reached.tiers).map((tier) => tier.rates),
+    ...row.steps.slice(0, reached.steps).flatMap((step) => [step.rates, ...ofServices(step.services)]),
     ...row.windows.map((window) => window.rates),
   ];
 }
@@ -96,11 +116,14 @@ function dearestFactor(factors: ReadonlyMap<string, bigint>, certain: string | u
   return certain === undefined ? largest([ONE, ...factors.values()]) : (factors.get(certain) ?? ONE);
 }
 
-function sumUnits(parts: readonly UnitPart[], isPaidByToken: boolean): bigint {
-  return parts.reduce((total, part) => {
-    if (part.rate) return total + thousandths(part.quantity) * part.rate.value;
-    if (part.isUnsized === true || (!isPaidByToken && part.role !== "extra"))
+function sumUnits(parts: readonly UnitPart[], roles: readonly UnitRole[], isPaidByToken: boolean): bigint {
+  let total = 0n;
+  for (const part of parts) {
+    if (!roles.includes(part.role)) continue;
+    if (part.rate) total += thousandths(part.quantity) * part.rate.value;
+    else if (part.isUnsized === true || (!isPaidByToken && part.role !== "extra")) {
       throw new PriceError(`no rate for ${part.kind}`);
-    return total;
-  }, 0n);
+    }
+  }
+  return total * FACTOR_ONE;
 }

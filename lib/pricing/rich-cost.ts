@@ -42,13 +42,13 @@ export function richCost(
   atMs: number | undefined,
 ): { amount: Nanos; components: CostComponent[] } {
   const slices = slicesOf(row, usage, atMs);
-  const rated = (parts: (slice: Slice) => readonly TokenPart[]): RatedPart[] =>
-    slices.flatMap((slice) =>
-      cutParts(parts(slice), slice.from, slice.to).flatMap((part) => ratedPart(part, slice.rates, row)),
-    );
   const inputTokens = inputParts(usage);
-  const input = rated(() => inputTokens);
-  const output = rated((slice) => outputParts(usage, slice.rates, row.reasoningPricesOutput));
+  const input: RatedPart[] = [];
+  const output: RatedPart[] = [];
+  for (const slice of slices) {
+    addRated(input, inputTokens, slice, row);
+    addRated(output, outputParts(usage, slice.rates, row.reasoningPricesOutput), slice, row);
+  }
   const citations = citationPart(usage, slices);
   const tokens = [...input, ...output, ...citations];
   const units = chargedUnits(unitParts(row, usage), { input, output });
@@ -92,13 +92,15 @@ function slicesOf(row: CompiledRow, usage: TokenUsage, atMs: number | undefined)
   }));
 }
 
-function ratedPart(part: TokenPart, rates: EffectiveRates, row: CompiledRow): RatedPart[] {
-  if (part.quantity === 0) return [];
-  const rate = rates[part.rateName];
-  if (rate) return [{ kind: part.kind, quantity: part.quantity, rate }];
-  // A row that sells by picture, page or second says nothing of the tokens its answers may count.
-  if (!row.sellsTokens) return [];
-  throw new PriceError(`no rate for ${part.kind} tokens`);
+function addRated(list: RatedPart[], parts: readonly TokenPart[], slice: Slice, row: CompiledRow): void {
+  const isWhole = slice.from === 0 && slice.to === Number.MAX_SAFE_INTEGER;
+  for (const { kind, quantity, rateName } of isWhole ? parts : cutParts(parts, slice.from, slice.to)) {
+    if (quantity === 0) continue;
+    const rate = slice.rates[rateName];
+    if (rate) list.push({ kind, quantity, rate });
+    // A row that sells by picture, page or second says nothing of the tokens its answers may count.
+    else if (row.sellsTokens) throw new PriceError(`no rate for ${kind} tokens`);
+  }
 }
 
 function citationPart(usage: TokenUsage, slices: readonly Slice[]): RatedPart[] {
