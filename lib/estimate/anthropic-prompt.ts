@@ -96,7 +96,6 @@ function addBlock(builder: PromptBuilder, value: unknown): void {
       builder.json(block);
       return;
     default:
-      builder.json(value);
       builder.unseen();
   }
 }
@@ -121,6 +120,6 @@ export function addAnthropic(builder: PromptBuilder, body: JsonObject): void {
   if (isObject(body.tool_choice)) builder.uncounted(body.tool_choice);
   for (const format of [body.output_format, body.output_config]) if (isObject(format)) builder.json(format);
   if (body.container !== undefined && body.container !== null) builder.unseen();
-  builder.fixed(builder.framing.reply);
+  builder.reply();
   builder.inferred();
 }

@@ -53,9 +53,13 @@ export interface EstimatorOptions {
 
 /** Two milliseconds at the worst. */
 const INLINE_BYTES = 4096;
-/** Hidden tokens of newer models' framing, and a tenth of what was inferred. */
+/** Hidden tokens of newer models' framing. */
 const HOLD_SPARE = 16;
-const INFERRED_SHARE = 0.1;
+
+/** For what was counted by rules that are not published: a tenth of framing and media, a quarter of what we serialised. */
+function inferredSpare({ isInferred, fixedTokens, doubtfulTokens }: Prompt): number {
+  return isInferred ? Math.ceil(Math.max(0, fixedTokens) / 10) + Math.ceil(doubtfulTokens / 4) : 0;
+}
 
 export class InputEstimator {
   readonly counts = new CorrectionBook();
@@ -126,8 +130,8 @@ export class InputEstimator {
 
   private combine({ bound, family, prompt, model }: InputEstimate, { tokens, isExact }: TextCount): InputCount {
     const whole = Math.max(0, tokens + prompt.fixedTokens);
-    const inferred = prompt.isInferred ? Math.ceil(whole * INFERRED_SHARE) : 0;
-    const hold = Math.ceil(whole * this.counts.holdFactor(model, family.marginPercent)) + inferred + HOLD_SPARE;
+    const factor = this.counts.holdFactor(model, family.marginPercent);
+    const hold = Math.ceil(whole * factor) + inferredSpare(prompt) + HOLD_SPARE;
     const isVendors = isExact && family.marginPercent === 100 && !prompt.isInferred;
     return {
       tokens: Math.min(bound, whole),

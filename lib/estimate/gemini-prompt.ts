@@ -58,6 +58,6 @@ export function addGemini(builder: PromptBuilder, body: JsonObject): void {
   for (const schema of [config.responseSchema, config.responseJsonSchema, config.response_schema])
     if (schema !== undefined) builder.json(schema);
   if (body.cachedContent !== undefined || body.cached_content !== undefined) builder.unseen();
-  builder.fixed(builder.framing.reply);
+  builder.reply();
   builder.inferred();
 }

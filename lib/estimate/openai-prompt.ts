@@ -58,7 +58,6 @@ function addPart(builder: PromptBuilder, part: unknown): void {
       addFile(builder, isObject(value.file) ? value.file : value);
       return;
     default:
-      builder.json(part);
       builder.unseen();
   }
 }
@@ -116,7 +115,7 @@ export function addChat(builder: PromptBuilder, body: JsonObject): void {
   if (isOpenAi && hasTools && first >= 0) builder.fixed(SYSTEM_WITH_TOOLS);
   if (first < 0) builder.fixed(builder.framing.defaultSystem);
   if (!isOpenAi) builder.inferred();
-  builder.fixed(builder.framing.reply);
+  builder.reply();
   addSchemaFormat(builder, body.response_format);
   for (const choice of [body.tool_choice, body.function_call]) if (isObject(choice)) builder.json(choice);
   if (isObject(body.web_search_options)) {

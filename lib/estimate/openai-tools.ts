@@ -6,7 +6,7 @@
 import type { ChatCompletionFunctionDefinition } from "gpt-tokenizer/functionCalling";
 import { FUNCTION_DEFINITION_TOKEN_OVERHEAD, formatFunctionDefinitions } from "gpt-tokenizer/functionCalling";
 import type { JsonObject } from "./json-value";
-import { isObject, listOf, objectOf, textOf } from "./json-value";
+import { isObject, listOf, objectOf } from "./json-value";
 import type { PromptBuilder } from "./prompt";
 
 const TYPES = new Set(["string", "integer", "number", "boolean", "null", "array", "object"]);
@@ -51,7 +51,7 @@ function addFunctions(builder: PromptBuilder, functions: readonly JsonObject[]):
     return;
   }
   const rendered = formatFunctionDefinitions(known);
-  builder.text(rendered);
+  builder.serialised(rendered);
   // How the vendor renders is not published: the bound is that of the longer writing.
   const json = JSON.stringify(functions);
   builder.spare(Math.max(0, Buffer.byteLength(json) - Buffer.byteLength(rendered)));
@@ -74,9 +74,9 @@ export function addTools(builder: PromptBuilder, tools: unknown, functions: unkn
   builder.fixed(builder.vendor === "openai" ? FUNCTION_DEFINITION_TOKEN_OVERHEAD : builder.framing.toolsPrompt);
   if (definitions.length > 0) addFunctions(builder, definitions);
   for (const other of others) {
-    builder.json(other);
     // Tools that the provider runs bring what they find into the prompt, turn after turn.
-    if (textOf(objectOf(other).type) !== "custom") builder.unseen();
+    if (objectOf(other).type === "custom") builder.json(other);
+    else builder.unseen();
   }
   return true;
 }

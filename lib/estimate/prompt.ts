@@ -15,6 +15,8 @@ export interface Prompt {
   readonly fixedTokens: number;
   /** In the bound only: what a vendor may add to the texts, and members that nobody is known to count. */
   readonly spareTokens: number;
+  /** About how many tokens of the texts are in a writing that the vendor does not publish: schemas, calls of tools. */
+  readonly doubtfulTokens: number;
   /** Something was counted by a rule that the vendor does not publish: tools, framing of closed models, remote pictures. */
   readonly isInferred: boolean;
   /** Input that is not in the request (an earlier conversation, a stored file): only the model's context bounds it. */
@@ -53,12 +55,27 @@ const FRAMINGS: Readonly<Record<Vendor, Framing>> = {
   other: { perMessage: 8, perName: 2, reply: 16, perToolCall: 32, toolsPrompt: 512, defaultSystem: 64 },
 };
 
+/** More than anybody has measured of a conversation without tools. */
+const HIDDEN_TOKENS = 16;
+const COLON = 58;
+const COMMA = 44;
+
+function separatorsIn(json: string): number {
+  let count = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const code = json.charCodeAt(at);
+    if (code === COLON || code === COMMA) count += 1;
+  }
+  return count;
+}
+
 export class PromptBuilder {
   readonly framing: Framing;
   readonly vendor: Vendor;
   private readonly texts: string[] = [];
   private fixedTokens = 0;
   private spareTokens = 0;
+  private doubtfulTokens = 0;
   private isInferred = false;
   private isUnseen = false;
 
@@ -75,6 +92,12 @@ export class PromptBuilder {
     this.fixedTokens += tokens;
   }
 
+  /** The start of the answer, and in the bound what newer models put before a conversation. */
+  reply(): void {
+    this.fixed(this.framing.reply);
+    this.spare(HIDDEN_TOKENS);
+  }
+
   spare(tokens: number): void {
     this.spareTokens += tokens;
   }
@@ -88,13 +111,19 @@ export class PromptBuilder {
     this.isInferred = true;
   }
 
+  /** A text that we made in the place of the vendor's. */
+  serialised(text: string): void {
+    this.text(text);
+    this.doubtfulTokens += Math.ceil(Buffer.byteLength(text) / 4);
+    this.inferred();
+  }
+
   /** A value that the vendor writes into the prompt as JSON; with spaces after separators at some of them. */
   json(value: unknown): void {
     const text = JSON.stringify(value) as string | undefined;
     if (text === undefined) return;
-    this.text(text);
-    this.spare(text.split(/[,:]/u).length - 1);
-    this.inferred();
+    this.serialised(text);
+    this.spare(separatorsIn(text));
   }
 
   /** Members that no vendor is known to count. */
@@ -123,7 +152,7 @@ export class PromptBuilder {
   }
 
   build(): Prompt {
-    const { texts, fixedTokens, spareTokens, isInferred, isUnseen } = this;
-    return { texts, fixedTokens, spareTokens, isInferred, isUnseen };
+    const { texts, fixedTokens, spareTokens, doubtfulTokens, isInferred, isUnseen } = this;
+    return { texts, fixedTokens, spareTokens, doubtfulTokens, isInferred, isUnseen };
   }
 }

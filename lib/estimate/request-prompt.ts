@@ -41,7 +41,7 @@ export function promptOf(shape: RequestShape, body: unknown, model: PromptModel)
   } catch (error) {
     // JSON nested deeper than the stack.
     if (!(error instanceof RangeError)) throw error;
-    return { texts: [], fixedTokens: 0, spareTokens: 0, isInferred: true, isUnseen: true };
+    return { texts: [], fixedTokens: 0, spareTokens: 0, doubtfulTokens: 0, isInferred: true, isUnseen: true };
   }
 }
 

@@ -34,7 +34,6 @@ function addItem(builder: PromptBuilder, value: unknown): void {
       builder.json(item);
       return;
     default:
-      builder.json(item);
       builder.unseen();
   }
 }
@@ -49,6 +48,6 @@ export function addResponses(builder: PromptBuilder, body: JsonObject): void {
   addTools(builder, body.tools, undefined);
   if (isObject(body.tool_choice)) builder.json(body.tool_choice);
   addSchemaFormat(builder, objectOf(body.text).format);
-  builder.fixed(builder.framing.reply);
+  builder.reply();
   if (body.previous_response_id != null || body.conversation != null || body.prompt != null) builder.unseen();
 }

@@ -48,7 +48,7 @@ const LONGEST_PAUSE_MS = 60_000;
 interface Job extends WorkerJob {
   readonly bytes: number;
   readonly resolve: (outcome: TextCount | Uncounted) => void;
-  readonly timer: NodeJS.Timeout | undefined;
+  readonly timer: NodeJS.Timeout;
 }
 
 export class TokenizerPool {
@@ -82,7 +82,7 @@ export class TokenizerPool {
 
   /** Loads a tokenizer ahead of the first text. Resolves when it is loaded or cannot be. */
   async warm(encoding: Encoding): Promise<void> {
-    if (!this.isClosed) await this.enqueue(encoding, [], 0, null);
+    if (!this.isClosed) await this.enqueue(encoding, [], 0, this.options.hangMs);
   }
 
   /** Ends the thread. What was waiting is answered without a count. */
@@ -96,12 +96,13 @@ export class TokenizerPool {
     encoding: Encoding,
     texts: readonly string[],
     bytes: number,
-    timeoutMs: number | null,
+    timeoutMs: number,
   ): Promise<TextCount | Uncounted> {
     return new Promise((resolve) => {
       this.lastId += 1;
       const id = this.lastId;
-      const timer = timeoutMs === null ? undefined : setTimeout(() => this.late(id, resolve), timeoutMs);
+      // Also what keeps a process alive that has nothing else to wait for.
+      const timer = setTimeout(() => this.late(id, resolve), timeoutMs);
       this.waiting.push({ id, encoding, texts, bytes, resolve, timer });
       this.waitingBytes += bytes;
       this.pump();
