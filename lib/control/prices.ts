@@ -12,10 +12,10 @@ import { AppError } from "@/lib/domain/fault";
 import { newId } from "@/lib/domain/ids";
 import type { Principal } from "@/lib/domain/role";
 import type { PriceRates } from "@/lib/domain/snapshot";
+import { shiftDecimal } from "@/lib/pricing/decimal";
 import { isSuspicious } from "@/lib/pricing/price-lint";
 import { changeOrganisation, found } from "./change";
 import type { ControlDeps } from "./deps";
-import { shiftDecimal } from "./decimal-text";
 import { invalidFields, parseInput } from "./validate";
 
 /**

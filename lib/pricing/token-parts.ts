@@ -9,16 +9,11 @@ export interface TokenPart {
   readonly quantity: number;
 }
 
-export interface TokenParts {
-  /** In the order in which they stand in a context: what was cached comes first. */
-  readonly input: readonly TokenPart[];
-  readonly output: readonly TokenPart[];
-}
-
 const part = (kind: CostKind, rateName: TokenRateName, quantity: number): TokenPart => ({ kind, rateName, quantity });
 
 /**
- * Splits both counts into parts that add up to them exactly. Details are parts of their count: one larger than what is
+ * Splits the input into parts that add up to it exactly, in the order in which they stand in a context: what was cached
+ * comes first. Details are parts of their count: one larger than what is
  * left of it is cut. Cached tokens that must have been sound or pictures (the parts would exceed the whole) are taken as
  * such, at the dearer cached rate.
  */
