@@ -62,7 +62,8 @@ function answerDisturbed(exchange: Exchange, metered: Metered | undefined, body:
  */
 export function failInstead(exchange: Exchange, metered: Metered | undefined): boolean {
   const { control, reply, vendor } = exchange;
-  if (control.status !== undefined || control.error !== undefined) {
+  const failsAtOnce = control.error !== undefined && control.fault !== "error_in_stream";
+  if (control.status !== undefined || failsAtOnce) {
     book(exchange, metered, false);
     const failure = askedFailure(control, vendor);
     const headers = providerHeaders(exchange) + retryHeaders(failure, control);
@@ -107,7 +108,8 @@ function sendDisturbed(exchange: Exchange, metered: Metered | undefined, body: B
     reply.writeHead();
     const finish = () => {
       book(exchange, metered, isBroken);
-      reply.writeSplit(whole, control.splitAt ?? whole.length);
+      if (control.splitAt === undefined) reply.writeBytes(whole);
+      else reply.writePaced(whole, control.splitAt);
       reply.end("");
     };
     afterDelay(reply, control.bodyDelayMs, finish, () => book(exchange, metered, true));

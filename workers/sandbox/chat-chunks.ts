@@ -20,16 +20,22 @@ const PROMPT_FILTER_CHUNK =
 export function* chatChunks(plan: ChatPlan, call: Call): Generator<Chunk, undefined> {
   const { control, vendor } = call;
   if (vendor === "azure") yield { text: PROMPT_FILTER_CHUNK, tokens: 0 };
-  const shell = shellOf(plan, plan.id);
   const tail = plan.includeUsage ? `}],"usage":null}\n\n` : "}]}\n\n";
+  const chunks = choiceChunks(plan, call, tail);
+  yield* plan.continuousUsage || control.fault === "usage_twice" ? withRunningUsage(chunks, plan, call, tail) : chunks;
+  if (plan.includeUsage && usageHabit(vendor).place === "own_chunk" && control.fault !== "no_usage") {
+    yield usageChunk(plan, call);
+  }
+  return undefined;
+}
+
+function* choiceChunks(plan: ChatPlan, call: Call, tail: string): Generator<Chunk, undefined> {
+  const shell = shellOf(plan, plan.id);
   for (let index = 0; index < plan.choices.length; index += 1) {
     const delta = `"delta":{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":null`;
     yield { text: `${shell}{"index":${index},${delta}${tail}`, tokens: 0 };
   }
-  const content = contentChunks(plan, call, shell, tail);
-  yield* plan.continuousUsage || control.fault === "usage_twice"
-    ? withRunningUsage(content, plan, call, tail)
-    : content;
+  yield* contentChunks(plan, call, shell, tail);
   yield* finishChunks(plan, call, shell, tail);
   return undefined;
 }
@@ -43,11 +49,15 @@ function* withRunningUsage(
 ): Generator<Chunk, undefined> {
   let produced = 0;
   for (const { text, tokens } of chunks) {
-    const isFirst = produced === 0;
+    const isFirst = produced === 0 && tokens > 0;
     produced += tokens;
-    const usage = chatUsage(plan, call.control, call.vendor, produced) ?? "null";
-    yield { text: plan.continuousUsage ? `${text.slice(0, -tail.length)}}],"usage":${usage}}\n\n` : text, tokens };
-    if (isFirst && tokens > 0 && plan.includeUsage && !plan.continuousUsage) yield usageChunk(plan, call, produced);
+    if (plan.continuousUsage) {
+      const usage = chatUsage(plan, call.control, call.vendor, produced) ?? "null";
+      yield { text: `${text.slice(0, -tail.length)}}],"usage":${usage}}\n\n`, tokens };
+      continue;
+    }
+    yield { text, tokens };
+    if (isFirst && plan.includeUsage) yield usageChunk(plan, call, produced);
   }
   return undefined;
 }
@@ -64,7 +74,6 @@ function* finishChunks(plan: ChatPlan, call: Call, shell: string, plainTail: str
     const delta = `"delta":{},"logprobs":null,"finish_reason":"${plan.finishReason}"`;
     yield { text: `${shell}{"index":${index},${delta}${tail}`, tokens: 0 };
   }
-  if (plan.includeUsage && place === "own_chunk" && usage !== undefined) yield usageChunk(plan, call);
   return undefined;
 }
 

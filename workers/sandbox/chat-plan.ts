@@ -63,15 +63,16 @@ export function planChat({ body, control, callId, receivedAtMs }: Call): ChatPla
     answerModel: control.answerModel ?? model.id,
     serviceTier: control.serviceTier ?? "default",
     text: control.multibyte === true ? multibyteText : answerText,
-    extras: extrasOf(control),
+    extras: extrasOf(control, reasoningTokens),
   };
 }
 
-/** The extras that the control names; undefined where it names none, as in nearly all calls. */
-export function extrasOf(control: SandboxControl): Extras | undefined {
+/** The extras of a call; undefined where there are none, as in nearly all calls. */
+export function extrasOf(control: SandboxControl, reasoningTokens: number): Extras | undefined {
   const { serviceTier, cacheWriteTokens, cacheWrite1hTokens, searches } = control;
-  const { reasoningTokens, audioInputTokens, audioOutputTokens, imageInputTokens } = control;
+  const { audioInputTokens, audioOutputTokens, imageInputTokens } = control;
   const isPlain =
+    reasoningTokens === 0 &&
     serviceTier === undefined &&
     cacheWriteTokens === undefined &&
     cacheWrite1hTokens === undefined &&

@@ -135,7 +135,7 @@ export function refusalOf(error: RequestError, vendor: Vendor): Failure {
   const { status, code, message, param } = error;
   // The type is OpenAI's; who has a table of their own by status does not want it.
   const type = vendor === "anthropic" ? undefined : error.type;
-  return { status, code: vendor === "gemini" ? null : code, message, param, type };
+  return { status, code: vendor === "gemini_compat" ? null : code, message, param, type };
 }
 
 /** The error that a control asks for, by name or by status; `fallback` where it gives neither. */

@@ -36,6 +36,18 @@ export interface Metered extends TokenCounts {
   readonly extras?: Extras | undefined;
 }
 
+/** The call as far as it came: with so many completion tokens, and no more of any kind of them. */
+export function cutShort(metered: Metered, completionTokens: number): Metered {
+  const { extras } = metered;
+  if (extras === undefined || completionTokens >= metered.completionTokens) return { ...metered, completionTokens };
+  const parts = ["reasoningTokens", "audioOutputTokens", "imageOutputTokens"] as const;
+  const cut = parts.flatMap((part) => {
+    const count = extras[part];
+    return count === undefined ? [] : [[part, Math.min(count, completionTokens)] as const];
+  });
+  return { ...metered, completionTokens, extras: { ...extras, ...Object.fromEntries(cut) } };
+}
+
 /** Faults after which the provider has nothing worth paying for; all others are billed. */
 const UNBILLED_FAULTS: ReadonlySet<Fault> = new Set([
   "half_json",

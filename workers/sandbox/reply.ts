@@ -37,7 +37,10 @@ function dateHeader(): HeaderLines {
 }
 
 export class Reply {
-  private state: "waiting" | "streaming" | "ended" = "waiting";
+  /** `ending`: all has been said, but not all of it sent. */
+  private state: "waiting" | "streaming" | "ending" | "ended" = "waiting";
+  /** Sends that wait for their turn of the loop; undefined where everything is sent at once. */
+  private paced: (() => void)[] | undefined;
   private heldHead = "";
   private gone: (() => void) | undefined;
   private done: (() => void) | undefined;
@@ -54,7 +57,7 @@ export class Reply {
   }
 
   get isOver(): boolean {
-    return this.state === "ended";
+    return this.state === "ended" || this.state === "ending";
   }
 
   /** Sets, or clears, what happens if the connection ends before the answer does. */
@@ -110,25 +113,44 @@ export class Reply {
     this.socket.write(this.framed(""));
   }
 
-  /** As `write`, in chunks of at most `size` bytes, so that a client reads them apart. */
-  writeSplit(piece: Buffer, size: number): boolean {
-    return this.socket.write(this.framedSplit(piece, size));
+  /** As `write`, for bytes. */
+  writeBytes(piece: Buffer): boolean {
+    return this.put(this.framedBytes(piece));
+  }
+
+  /** As `write`, in chunks of at most `size` bytes and one a turn of the loop, so that a client reads them apart. */
+  writePaced(piece: Buffer, size: number): void {
+    this.paced ??= [];
+    for (let from = 0; from < piece.length; from += size) this.writeBytes(piece.subarray(from, from + size));
   }
 
   /** Sends the last piece and ends a chunked answer in order. */
   end(piece: string): void {
-    this.socket.write(`${this.framed(piece)}0\r\n\r\n`);
-    this.finish();
+    const last = `${this.framed(piece)}0\r\n\r\n`;
+    if (this.paced === undefined) {
+      this.socket.write(last);
+      this.finish();
+      return;
+    }
+    this.state = "ending";
+    this.put(last);
+    this.inTurn(() => this.finish());
   }
 
   /** Sends the last piece of a chunked answer and breaks the connection. */
   cut(piece: string): void {
-    this.breakConnection(this.framed(piece));
+    const last = this.framed(piece);
+    this.state = "ending";
+    this.inTurn(() => this.breakConnection(last));
   }
 
-  /** As `cut`, in chunks of at most `size` bytes. */
-  cutSplit(piece: Buffer, size: number): void {
-    this.breakConnection(this.framedSplit(piece, size));
+  /** Breaks the connection as soon as what was written has been sent. */
+  cutNow(): void {
+    this.state = "ending";
+    this.inTurn(() => {
+      this.finished();
+      this.socket.destroySoon();
+    });
   }
 
   onceDrain(listener: () => void): void {
@@ -164,14 +186,35 @@ export class Reply {
     return Buffer.from(`${this.head(200)}content-type: ${contentType}\r\ncontent-length: ${length}\r\n${headers}\r\n`);
   }
 
-  private framedSplit(piece: Buffer, size: number): Buffer {
-    const parts: Buffer[] = [Buffer.from(this.takeHead())];
-    for (let from = 0; from < piece.length; from += size) {
-      const part = piece.subarray(from, from + size);
-      parts.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, CRLF);
-    }
-    return Buffer.concat(parts);
+  private framedBytes(piece: Buffer): Buffer {
+    // A chunk without bytes would end the answer.
+    if (piece.length === 0) return Buffer.from(this.takeHead());
+    const size = Buffer.from(`${this.takeHead()}${piece.length.toString(16)}\r\n`);
+    return Buffer.concat([size, piece, CRLF]);
   }
+
+  private put(data: Buffer | string): boolean {
+    if (this.paced === undefined) return this.socket.write(data);
+    this.inTurn(() => this.socket.write(data));
+    return true;
+  }
+
+  /** Does it at once, or after all that waits. */
+  private inTurn(act: () => void): void {
+    if (this.paced === undefined) {
+      act();
+      return;
+    }
+    this.paced.push(act);
+    if (this.paced.length === 1) setImmediate(this.takeTurn);
+  }
+
+  private readonly takeTurn = (): void => {
+    if (this.state === "ended") return;
+    this.paced?.[0]?.();
+    this.paced?.shift();
+    if (this.paced !== undefined && this.paced.length > 0) setImmediate(this.takeTurn);
+  };
 
   private framed(piece: string): string {
     const head = this.takeHead();

@@ -2,11 +2,29 @@
  * Which path leads where. OpenAI's routes exist under the base path of every vendor that speaks its format; the base
  * path says whose habits the answers have.
  */
+import { handleCountTokens, handleMessages } from "./anthropic/messages";
 import { handleChat } from "./chat";
 import { handleEmbeddings } from "./embeddings";
 import { RequestError } from "./errors";
 import type { Exchange } from "./exchange";
+import { handleGeminiCount, handleGenerate, handleStreamGenerate } from "./gemini/generate";
 import { handleGeminiModel, handleGeminiModels, handleModel, handleModels, handleTags } from "./models";
+import { handleOllamaChat } from "./ollama/chat";
+import { handleCancelBatch, handleCreateBatch, handleListBatches, handleReadBatch } from "./openai/batches";
+import { handleCompletions } from "./openai/completions";
+import { handleDeleteFile, handleFileContent, handleListFiles, handleReadFile, handleUpload } from "./openai/files";
+import { handleImageEdits, handleImageGenerations } from "./openai/images";
+import { handleModerations } from "./openai/moderations";
+import { handleRerank } from "./openai/rerank";
+import {
+  handleCancelResponse,
+  handleDeleteResponse,
+  handleInputTokens,
+  handleReadResponse,
+  handleResponses,
+} from "./openai/responses";
+import { handleSpeech } from "./openai/speech";
+import { handleTranscriptions, handleTranslations } from "./openai/transcriptions";
 import type { Vendor } from "./vendors";
 
 export interface Route {
@@ -29,6 +47,28 @@ type RouteLine = readonly [method: Method, template: string, handle: Route["hand
 const OPENAI_ROUTES: readonly RouteLine[] = [
   ["POST", "/chat/completions", handleChat],
   ["POST", "/embeddings", handleEmbeddings],
+  ["POST", "/responses", handleResponses],
+  ["POST", "/responses/input_tokens", handleInputTokens],
+  ["GET", "/responses/{response}", handleReadResponse],
+  ["DELETE", "/responses/{response}", handleDeleteResponse],
+  ["POST", "/responses/{response}/cancel", handleCancelResponse, "nothing"],
+  ["POST", "/completions", handleCompletions],
+  ["POST", "/images/generations", handleImageGenerations],
+  ["POST", "/images/edits", handleImageEdits, "json_or_form"],
+  ["POST", "/audio/transcriptions", handleTranscriptions, "json_or_form"],
+  ["POST", "/audio/translations", handleTranslations, "json_or_form"],
+  ["POST", "/audio/speech", handleSpeech],
+  ["POST", "/moderations", handleModerations],
+  ["POST", "/rerank", handleRerank],
+  ["POST", "/files", handleUpload, "json_or_form"],
+  ["GET", "/files", handleListFiles],
+  ["GET", "/files/{file}", handleReadFile],
+  ["DELETE", "/files/{file}", handleDeleteFile],
+  ["GET", "/files/{file}/content", handleFileContent],
+  ["POST", "/batches", handleCreateBatch],
+  ["GET", "/batches", handleListBatches],
+  ["GET", "/batches/{batch}", handleReadBatch],
+  ["POST", "/batches/{batch}/cancel", handleCancelBatch, "nothing"],
   ["GET", "/models", handleModels],
   ["GET", "/models/{model}", handleModel],
 ];
@@ -44,6 +84,14 @@ const OPENAI_BASES: readonly (readonly [base: string, vendor: Vendor])[] = [
   ["", "deepseek"],
 ];
 const OTHER_ROUTES: readonly (readonly [vendor: Vendor, ...line: RouteLine])[] = [
+  ["anthropic", "POST", "/v1/messages", handleMessages],
+  ["anthropic", "POST", "/v1/messages/count_tokens", handleCountTokens],
+  ["anthropic", "POST", "/anthropic/v1/messages", handleMessages],
+  ["anthropic", "POST", "/anthropic/v1/messages/count_tokens", handleCountTokens],
+  ["gemini", "POST", "/v1beta/models/{model}:generateContent", handleGenerate],
+  ["gemini", "POST", "/v1beta/models/{model}:streamGenerateContent", handleStreamGenerate],
+  ["gemini", "POST", "/v1beta/models/{model}:countTokens", handleGeminiCount],
+  ["ollama", "POST", "/api/chat", handleOllamaChat],
   ["gemini", "GET", "/v1beta/models", handleGeminiModels],
   ["gemini", "GET", "/v1beta/models/{model}", handleGeminiModel],
   ["ollama", "GET", "/api/tags", handleTags],

@@ -143,7 +143,7 @@ function handle(call: OpenCall, body: Body): void {
   const control = readControl(request.headers.control, body);
   call.vendor = control.vendor ?? vendorOf(found.route, body);
   found.route.handle({
-    body,
+    body: found.route.vendor === "azure" ? withDeployment(call, body) : body,
     control,
     callId: call.callId,
     receivedAtMs: call.receivedAtMs,
@@ -156,6 +156,13 @@ function handle(call: OpenCall, body: Body): void {
     keyLabel: call.keyLabel,
     requestTag: request.headers.requestTag,
   });
+}
+
+/** On Azure's older paths the deployment, here named like its model, stands in the path, and a version is a must. */
+function withDeployment({ found, request }: OpenCall, body: Body): Body {
+  if (!found.route.template.includes("{deployment}")) return body;
+  if (!request.query().has("api-version")) throw new RequestError(404, "404", "Resource not found");
+  return { ...body, model: found.params[0] };
 }
 
 /** The vendor of the path, or on OpenAI's own path that of the model. */

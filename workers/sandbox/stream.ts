@@ -7,7 +7,7 @@
 import { Buffer } from "node:buffer";
 import { failInstead } from "./answer";
 import { askedFailure, errorBody } from "./errors";
-import { afterDelay, afterLatency, book, type Exchange, type Metered, providerHeaders } from "./exchange";
+import { afterDelay, afterLatency, book, cutShort, type Exchange, type Metered, providerHeaders } from "./exchange";
 
 export interface Chunk {
   readonly text: string;
@@ -44,7 +44,7 @@ export function streamAnswer(exchange: Exchange, metered: Metered, answer: Strea
     () => {
       if (!failInstead(exchange, metered)) new AnswerStream(exchange, metered, answer).start();
     },
-    () => book(exchange, { ...metered, completionTokens: 0 }, true),
+    () => book(exchange, cutShort(metered, 0), true),
   );
 }
 
@@ -150,12 +150,14 @@ class AnswerStream {
     const { reply, control } = this.exchange;
     if (!this.countsBytes) return reply.write(this.framed(text));
     const bytes = Buffer.from(this.framed(text));
-    const size = control.splitAt ?? bytes.length;
     const room = (control.cutAfterBytes ?? Infinity) - this.sentBytes;
     this.sentBytes += bytes.length;
-    if (bytes.length < room) return reply.writeSplit(bytes, size);
+    let hasRoom = true;
+    if (control.splitAt === undefined) hasRoom = reply.writeBytes(bytes.subarray(0, room));
+    else reply.writePaced(bytes.subarray(0, room), control.splitAt);
+    if (bytes.length < room) return hasRoom;
     this.bookProduced(true);
-    reply.cutSplit(bytes.subarray(0, room), size);
+    reply.cutNow();
     return false;
   }
 
@@ -194,7 +196,7 @@ class AnswerStream {
   private bookProduced(aborted: boolean): void {
     if (this.isBooked) return;
     this.isBooked = true;
-    book(this.exchange, { ...this.metered, completionTokens: this.producedTokens }, aborted);
+    book(this.exchange, cutShort(this.metered, this.producedTokens), aborted);
     this.answer.onEnd?.(this.producedTokens, aborted);
   }
 }

@@ -1,6 +1,7 @@
 /** What tests need to talk to a sandbox: call options of the official client, the bill, and raw sockets. */
 import { connect } from "node:net";
 import type { SandboxControl } from "../control-fields";
+import type { Extras } from "../prices";
 import type { Sandbox } from "../server";
 
 export interface BillLine {
@@ -14,6 +15,7 @@ export interface BillLine {
   readonly amountNanos: string;
   readonly aborted: boolean;
   readonly stream: boolean;
+  readonly extras?: Extras;
 }
 
 /** Request options that mark a call and control it. */
@@ -21,10 +23,15 @@ export function tagged(tag: string, control: SandboxControl = {}): { headers: Re
   return { headers: { "x-spillway-request": tag, "x-sandbox": JSON.stringify(control) } };
 }
 
+/** All bill lines with this tag, oldest first. */
+export async function billLines(sandbox: Sandbox, tag: string): Promise<BillLine[]> {
+  const bill = (await (await fetch(`${sandbox.url}/bill?limit=50000`)).json()) as { lines: BillLine[] };
+  return bill.lines.filter((line) => line.requestTag === tag);
+}
+
 /** The one bill line with this tag, or undefined. Throws when the call was billed twice. */
 export async function billLine(sandbox: Sandbox, tag: string): Promise<BillLine | undefined> {
-  const bill = (await (await fetch(`${sandbox.url}/bill?limit=50000`)).json()) as { lines: BillLine[] };
-  const lines = bill.lines.filter((line) => line.requestTag === tag);
+  const lines = await billLines(sandbox, tag);
   if (lines.length > 1) throw new Error(`Billed ${lines.length} times: ${tag}`);
   return lines[0];
 }
