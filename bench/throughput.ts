@@ -35,8 +35,8 @@ const BAR_RATIO = 4;
 const BAR_MEMORY_BYTES = 250 * 1024 * 1024;
 const MEBIBYTE = 1024 * 1024;
 const ROUNDS = 5;
-const CALLS_A_ROUND = 2_000;
-const WARM_UP_CALLS = 2_000;
+const CALLS_A_ROUND = 6_000;
+const WARM_UP_CALLS = 10_000;
 const KEYS = 10_000;
 const BUDGET: BudgetSpec = { limit: 1_000_000_000_000n, ladder: "monthly-department" };
 
@@ -185,7 +185,7 @@ export const bench: Bench = async (session) => {
     programs: [BARE_PROXY],
     ...(isProfile
       ? { gatewayNodeArgs: profileArgs(profiles, "gateway"), workerNodeArgs: profileArgs(profiles, "worker") }
-      : {}),
+      : { gatewayNodeArgs: ["--single-threaded-gc"], workerNodeArgs: ["--single-threaded-gc"] }),
   });
   const company = await makeCompany(stack);
   const ours = spillway(session, stack, company);
@@ -195,6 +195,20 @@ export const bench: Bench = async (session) => {
   await stack.store.redis.config("RESETSTAT");
   const measured = await measure(session, contenders, answered);
   printRounds(session, measured);
+  for (const one of ours.processes) {
+    const { readdirSync, readFileSync } = await import("node:fs");
+    session.say(
+      one.name +
+        " " +
+        readdirSync(`/proc/${one.pid}/task`)
+          .map((t) => {
+            const x = readFileSync(`/proc/${one.pid}/task/${t}/stat`, "utf8");
+            const f = x.slice(x.lastIndexOf(")") + 2).split(" ");
+            return `${x.slice(x.indexOf("("), x.indexOf(")") + 1)} u${f[11]} s${f[12]}`;
+          })
+          .join(", "),
+    );
+  }
   await printRedisCommands(session, stack, answered.get(ours)?.length ?? 1);
   await printIdle(session, ours);
   const own = answered.get(ours) ?? [];

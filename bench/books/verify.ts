@@ -152,8 +152,8 @@ async function heldProblems(
 
 async function countOpen(stack: BenchStack, organisationId: string): Promise<number> {
   const keys = await scanKeys(stack, `${keysOf(organisationId).prefix}r:*`);
-  const states = await Promise.all(keys.map((key) => stack.store.redis.hget(key, "st")));
-  return states.filter((state) => state === "p").length;
+  const states = await Promise.all(keys.map((key) => stack.store.redis.get(key)));
+  return states.filter((state) => state?.startsWith("p")).length;
 }
 
 /**

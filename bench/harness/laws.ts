@@ -174,8 +174,8 @@ async function countOpen(stack: BenchStack, organisationId: string): Promise<num
   const keys = await scanKeys(stack, `${keysOf(organisationId).prefix}r:*`);
   let open = 0;
   for (let from = 0; from < keys.length; from += 5_000) {
-    const states = await Promise.all(keys.slice(from, from + 5_000).map((key) => redis.hget(key, "st")));
-    open += states.filter((state) => state === "p").length;
+    const states = await Promise.all(keys.slice(from, from + 5_000).map((key) => redis.get(key)));
+    open += states.filter((state) => state?.startsWith("p")).length;
   }
   return open;
 }

@@ -11,7 +11,7 @@ import type { BenchSession } from "../harness/session";
 import type { BenchStack } from "../harness/stack";
 
 /** Calls under way at once. */
-export const WIDTH = 32;
+export const WIDTH = 64;
 export const BARE_PROXY = "bench/throughput/bare-proxy.ts";
 const PORTKEY = join(
   import.meta.dirname,

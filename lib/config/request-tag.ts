@@ -15,7 +15,7 @@ export interface RequestTagParts {
 }
 
 function mac(pepper: Buffer, payload: string): Buffer {
-  return createHmac("sha256", pepper).update("request-tag\n").update(payload).digest().subarray(0, MAC_BYTES);
+  return createHmac("sha256", pepper).update(`request-tag\n${payload}`).digest().subarray(0, MAC_BYTES);
 }
 
 export function signRequestTag(pepper: Buffer, parts: RequestTagParts): string {

@@ -21,6 +21,8 @@ export interface Serving {
   readonly price: PriceDocument;
   /** Units of the organisation's currency per unit of the price's; null where they are the same. */
   readonly fxRate: string | null;
+  /** What this serving says in the usage event's head: JSON members without braces. */
+  readonly headPart: string;
 }
 
 export interface CompiledCall {
@@ -33,6 +35,8 @@ export interface CompiledCall {
   readonly windowEndMs: number;
   readonly lines: readonly ReserveBudgetLine[];
   readonly resetsAtMs: readonly number[];
+  /** A charged line of the usage event by budget, up to the digits of its amount. */
+  readonly linePrefixes: readonly string[];
   /** Static part of the usage event's head: JSON text without its closing brace. */
   readonly headPrefix: string;
 }
@@ -60,7 +64,7 @@ function fxAt(view: OrganisationView, base: string, nowMs: number): string | nul
   )?.rate;
 }
 
-type ServingResult = Omit<Serving, "plan"> | Denial;
+type ServingResult = Omit<Serving, "plan" | "headPart"> | Denial;
 
 /** Where a model is served for this caller, or why it is not. */
 export function servingOf(
@@ -91,8 +95,20 @@ export function servingOf(
   return { model, ...chosen, price, fxRate };
 }
 
-function isServing(result: ServingResult): result is Omit<Serving, "plan"> {
+function isServing(result: ServingResult): result is Exclude<ServingResult, Denial> {
   return !("kind" in result);
+}
+
+function headPartOf({ model, provider, deployment, price, fxRate }: Exclude<ServingResult, Denial>): string {
+  const part = {
+    modelServed: model.name,
+    providerId: provider.id,
+    deploymentId: deployment.id,
+    priceId: price.id,
+    priceCurrency: price.currency,
+    fxRate,
+  };
+  return JSON.stringify(part).slice(1, -1);
 }
 
 /** Next instant at which a price or rate of the organisation changes. */
@@ -149,7 +165,7 @@ function compile(view: OrganisationView, chain: CallerChain, shape: CallShape, n
   const servings = decision.plans.map((plan): Serving | undefined => {
     if (plan.kind === "deny") return undefined;
     const serving = servingOf(view, chain, plan.model, shape.kind, nowMs);
-    return isServing(serving) ? { plan, ...serving } : undefined;
+    return isServing(serving) ? { plan, ...serving, headPart: headPartOf(serving) } : undefined;
   });
   const { lines, resetsAtMs, startMs, endMs } = linesOf(view, decision, nowMs);
   const prefix = {
@@ -171,6 +187,7 @@ function compile(view: OrganisationView, chain: CallerChain, shape: CallShape, n
     windowEndMs: Math.min(endMs, nextPriceChange(view, nowMs)),
     lines,
     resetsAtMs,
+    linePrefixes: lines.map((line) => `{"b":"${line.budgetId}","p":"${line.periodId}","m":"${line.meter}","a":"`),
     headPrefix: JSON.stringify(prefix).slice(0, -1),
   };
 }

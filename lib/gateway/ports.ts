@@ -95,7 +95,7 @@ export interface OpenReservation {
   readonly reservationId: string;
 }
 
-/** What a call came to: amounts as decimal integer texts, and the whole UsageEvent as JSON. */
+/** What a call came to: amounts as decimal integer texts, and what its end adds to the usage event. */
 export interface Settlement {
   readonly cost: string;
   readonly inputTokens: number;
@@ -104,7 +104,8 @@ export interface Settlement {
   readonly priceAmount: string;
   /** UTC day of the reservation, for the book: 2026-01-31. */
   readonly day: string;
-  readonly eventJson: string;
+  /** The fields of UsageEvent beyond its head, as JSON; the head stands in the reservation. */
+  readonly resultJson: string;
 }
 
 export interface BudgetLedger {

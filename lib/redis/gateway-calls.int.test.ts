@@ -80,7 +80,7 @@ describe("a gateway whose Redis lost its latest writes", () => {
     await store.redis.set(keys.booked, `${String(Date.now() + 1)}-0`);
     await gateway.heartbeat();
     const entries = await peekUsage(store.redis, organisation.organisationId, 10);
-    expect(entries.map(({ kind, eventJson }) => [kind, eventJson])).toEqual([["announced", JSON.stringify(call)]]);
+    expect(entries.map(({ kind, eventJson }) => [kind, JSON.parse(eventJson)])).toEqual([["announced", call]]);
   });
 
   it("delivers its ends once more where the fence fell without it", async () => {
@@ -107,18 +107,13 @@ describe("a gateway whose Redis lost its latest writes", () => {
     const call = event();
     const reservation = keys.reservation(`${call.requestId}:0`);
     await reserveFor(gateway, store.redis, call);
-    await store.redis
-      .multi()
-      .del(reservation)
-      .hset(reservation, "st", "e")
-      .zrem(keys.deadlines, `${call.requestId}:0`)
-      .exec();
+    await store.redis.multi().set(reservation, "e").zrem(keys.deadlines, `${call.requestId}:0`).exec();
     mark();
     await settleFor(gateway, call);
     await rollBack();
     await gateway.heartbeat();
     expect((await peekUsage(store.redis, organisation.organisationId, 10)).map((one) => one.kind)).toEqual(["late"]);
-    expect(await store.redis.hget(reservation, "st")).toBe("l");
+    expect(await store.redis.get(reservation)).toBe("l");
   });
 
   it("announces a running call with the model, rung and overflow of the plan that was taken", async () => {

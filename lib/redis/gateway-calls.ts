@@ -4,7 +4,10 @@
  */
 import type { Clock } from "@/lib/domain/clock";
 import type { OpenReservation, Settlement } from "@/lib/gateway/ports";
+import { OrganisationBatches } from "./batch";
 import type { HotConnection } from "./client";
+import type { CallEnd, Concluded } from "./conclude-command";
+import { concludeCommand, concludedOf } from "./conclude-command";
 import { keysOf } from "./keys";
 import type { OpenCall, OrganisationCalls } from "./open-reservations";
 import { createOrganisationCalls, forgetBooked, rememberEnd } from "./open-reservations";
@@ -18,7 +21,13 @@ const ACTIVE_MS = 60_000;
 const RENEW_BATCH = 500;
 const ANNOUNCE_BATCH = 200;
 const ANNOUNCED_TTL_SECONDS = 3_600;
-const FENCED = 3;
+/** Result code of announce-4.lua. */
+const NOT_FENCED = 3;
+const MAX_ENDS = 64;
+/** How long an end waits for others where calls are many. Its answer has left by then; a hold stands this much longer. */
+const END_WAIT_MS = 5;
+/** From this many open calls on it pays to wait for company. */
+const BUSY_CALLS = 8;
 
 export interface GatewayCallsOptions {
   readonly connection: HotConnection;
@@ -33,24 +42,11 @@ export interface GatewayCallsOptions {
   readonly onNewServer: (organisationId: string) => void;
 }
 
-function settleArguments(id: string, runId: string, settlement: Settlement): string[] {
-  return [
-    id,
-    runId,
-    settlement.cost,
-    String(settlement.inputTokens),
-    String(settlement.outputTokens),
-    String(settlement.inputTokens + settlement.outputTokens),
-    settlement.priceCurrency,
-    settlement.priceAmount,
-    settlement.eventJson,
-  ];
-}
-
 /** A reservation whose answer never came: only that it has to be voided is known. */
 const UNKNOWN_CALL: OpenCall = {
   reservationId: "",
-  lines: "",
+  counters: "",
+  amounts: "",
   headJson: "",
   headPatchJson: "",
   rungBasisPoints: 0,
@@ -62,8 +58,15 @@ const UNKNOWN_CALL: OpenCall = {
 export class GatewayCalls {
   private readonly organisations = new Map<string, OrganisationCalls>();
   private beating: Promise<void> | undefined;
+  private readonly ends: OrganisationBatches<CallEnd, Concluded>;
 
-  constructor(private readonly options: GatewayCallsOptions) {}
+  constructor(private readonly options: GatewayCallsOptions) {
+    this.ends = new OrganisationBatches((organisationId) => ({
+      run: (ends) => this.conclude(organisationId, ends),
+      maxItems: MAX_ENDS,
+      waitMs: () => (this.isBusy(organisationId) ? END_WAIT_MS : 0),
+    }));
+  }
 
   private callsOf(organisationId: string): OrganisationCalls {
     const known = this.organisations.get(organisationId);
@@ -76,6 +79,11 @@ export class GatewayCalls {
   /** Watches the organisation from now on. */
   touch(organisationId: string): void {
     this.callsOf(organisationId).activeUntilMs = this.options.clock.nowMs() + ACTIVE_MS;
+  }
+
+  /** Whether so many calls are open that waiting for company pays. */
+  isBusy(organisationId: string): boolean {
+    return (this.organisations.get(organisationId)?.open.size ?? 0) >= BUSY_CALLS;
   }
 
   opened(organisationId: string, call: Omit<OpenCall, "usageJson" | "end">): void {
@@ -98,36 +106,38 @@ export class GatewayCalls {
     await this.deliver(open.organisationId, call).catch(() => undefined);
   }
 
-  private sendEnd(organisationId: string, call: OpenCall, runId: string): Promise<ScriptReply> {
-    const { redis } = this.options.connection;
-    const keys = keysOf(organisationId);
-    const { reservationId } = call;
-    const settlement = call.end?.settlement ?? null;
-    const own = [keys.reservation(reservationId), keys.generation, keys.deadlines];
-    if (settlement === null) return runScript(redis, "void", own, [reservationId, runId]);
-    return runScript(
-      redis,
-      "settle",
-      [...own, keys.usage, keys.book(settlement.day)],
-      settleArguments(reservationId, runId, settlement),
-    );
+  private async conclude(organisationId: string, ends: readonly CallEnd[]): Promise<Concluded[]> {
+    const { connection } = this.options;
+    const runId = connection.runId();
+    if (runId === undefined) throw new Error("no connection to the quota store");
+    const { keys, args } = concludeCommand(organisationId, ends, runId);
+    return concludedOf(await runScript(connection.redis, "conclude", keys, args));
   }
 
-  /** Sends an end. Throws what Redis throws; it stays with us then, and while the organisation is fenced. */
+  /** Sends an end: a settlement whose reservation has expired meanwhile once more, with its head. Throws what Redis throws. */
+  private async sendEnd(organisationId: string, call: OpenCall): Promise<Concluded> {
+    const { reservationId } = call;
+    const settlement = call.end?.settlement ?? null;
+    const concluded = await this.ends.add(organisationId, { reservationId, settlement, late: null });
+    if (settlement === null || concluded.outcome !== "late") return concluded;
+    return this.ends.add(organisationId, { reservationId, settlement, late: call });
+  }
+
+  /** Delivers an end. Throws what Redis throws; it stays with us then, and while the organisation is fenced. */
   private async deliver(organisationId: string, call: OpenCall): Promise<void> {
     const { connection, clock } = this.options;
-    const runId = connection.runId();
-    if (runId === undefined || !call.end) return;
-    const reply = await this.sendEnd(organisationId, call, runId);
-    if (numberAt(reply, 0) === FENCED) return;
+    if (connection.runId() === undefined || !call.end) return;
+    const { outcome, streamId: given } = await this.sendEnd(organisationId, call);
+    if (outcome === "fenced") return;
     const { settlement } = call.end;
     const nowMs = clock.nowMs();
     const calls = this.callsOf(organisationId);
     calls.open.delete(call.reservationId);
-    const given = settlement ? textAt(reply, 1) : "";
+    // Of a call that is only remembered to be announced again, what the heartbeat carried is of no use.
+    call.usageJson = "";
     // "Already settled" names no stream id: an earlier delivery's answer was lost. Wait for the watermark to pass now.
     const streamId = settlement && given === "" ? `${String(nowMs + HEARTBEAT_MS)}-0` : given;
-    rememberEnd(calls, { reservationId: call.reservationId, settlement, streamId, sinceMs: nowMs });
+    rememberEnd(calls, { call, streamId, sinceMs: nowMs });
   }
 
   /** Tells a server that may lack them of every call and of every end that may not be booked. Idempotent. */
@@ -135,13 +145,16 @@ export class GatewayCalls {
     const { redis } = this.options.connection;
     await inBatches([...calls.open.values()], (call) => this.say(organisationId, call, runId));
     await inBatches([...calls.unbooked.values()], async (ended) => {
-      const call: OpenCall = { ...UNKNOWN_CALL, reservationId: ended.reservationId, end: ended };
-      let reply = await this.say(organisationId, call, runId);
-      // The fence fell without us: whatever this server has of the call ends now, and what it has not is a late event.
-      if (numberAt(reply, 0) === FENCED) reply = await this.sendEnd(organisationId, call, runId);
-      if (numberAt(reply, 0) === FENCED) throw new Error("fenced again while announcing");
-      const streamId = textAt(reply, 1);
-      if (streamId !== "") calls.unbooked.set(ended.reservationId, { ...ended, streamId });
+      const { call } = ended;
+      const reply = await this.say(organisationId, call, runId);
+      let streamId = textAt(reply, 1);
+      if (numberAt(reply, 0) === NOT_FENCED) {
+        // The fence fell without us: whatever this server has of the call ends now, and what it has not is a late event.
+        const concluded = await this.sendEnd(organisationId, call);
+        if (concluded.outcome === "fenced") throw new Error("fenced again while announcing");
+        streamId = concluded.streamId;
+      }
+      if (streamId !== "") calls.unbooked.set(call.reservationId, { ...ended, streamId });
     });
     const announced = keysOf(organisationId).announced(runId);
     await redis.multi().sadd(announced, this.options.gatewayId).expire(announced, ANNOUNCED_TTL_SECONDS).exec();
@@ -164,12 +177,13 @@ export class GatewayCalls {
         runId,
         state,
         String(clock.nowMs() + leaseMs),
-        call.lines,
+        call.amounts,
         call.headJson,
-        settlement?.eventJson ?? "",
+        settlement?.resultJson ?? "",
         call.headPatchJson,
         call.rungBasisPoints,
         call.isOverflow ? 1 : 0,
+        call.counters,
       ],
     );
   }
@@ -214,7 +228,8 @@ export class GatewayCalls {
     }
     forgetBooked(calls, booked, this.options.clock.nowMs());
     this.options.onEpoch(organisationId, epoch);
-    for (const call of [...calls.open.values()]) if (call.end) await this.deliver(organisationId, call);
+    const ended = [...calls.open.values()].filter((call) => call.end);
+    await inBatches(ended, (call) => this.deliver(organisationId, call));
   }
 
   private async beatAll(): Promise<void> {

@@ -46,7 +46,7 @@ export interface OrganisationKeys {
   readonly counter: (budgetId: string, periodId: string) => string;
   /** hash: l limit, o overflow, f frozen, g:<periodId> grants "amount,startsMs,endsMs;..." */
   readonly limit: (budgetId: string) => string;
-  /** hash of one reservation */
+  /** string: one reservation, as scripts/includes/reservation.lua lays it out */
   readonly reservation: (reservationId: string) => string;
   /** string: GCRA theoretical arrival time in Redis ms with fraction */
   readonly requestRate: (rateLimitId: string) => string;

@@ -10,29 +10,36 @@ import { ready } from "@/lib/testing/running-gateway";
 import { testRedisUrl } from "@/lib/testing/services";
 import type { HotConnection } from "./client";
 import { connectHot } from "./client";
-import { numberAt, runScript } from "./scripts";
+import { runScript } from "./scripts";
+import type { PairCall, ReservePair } from "./testing/model-pair";
 import { BUDGETS, LEASE_MS, ModelPair, PERIOD } from "./testing/model-pair";
 
 let store: HotConnection;
-let runId: string;
 beforeAll(async () => {
   store = connectHot(testRedisUrl());
   await ready(store);
-  runId = store.runId() ?? "";
 });
 afterAll(() => store.close());
 
 const METERS = ["cost", "input_tokens", "output_tokens", "total_tokens", "requests"] as const;
 const ENFORCEMENTS = ["enforce", "enforce", "enforce", "warn", "shadow"] as const;
 
+interface CallCommand {
+  readonly id: number;
+  readonly plans: readonly (readonly (number | null)[] | "denied")[];
+}
+interface EndCommand {
+  readonly id: number;
+  readonly isVoid: boolean;
+  readonly cost: number;
+  readonly tokens: number;
+}
+
 type Command =
-  | {
-      readonly kind: "reserve";
-      readonly id: number;
-      readonly plans: readonly (readonly (number | null)[] | "denied")[];
-    }
-  | { readonly kind: "settle" | "expire"; readonly id: number; readonly cost: number; readonly tokens: number }
-  | { readonly kind: "void" | "renew"; readonly id: number }
+  | { readonly kind: "reserve"; readonly calls: readonly CallCommand[] }
+  | { readonly kind: "conclude"; readonly ends: readonly EndCommand[] }
+  | { readonly kind: "expire"; readonly id: number; readonly cost: number; readonly tokens: number }
+  | { readonly kind: "renew"; readonly id: number }
   | {
       readonly kind: "limit";
       readonly budget: number;
@@ -47,34 +54,45 @@ type Command =
 const amounts = fc.constantFrom(0, 10, 20, 30, 50, 100);
 const scales = fc.constantFrom(1n, 1_000_000_007n, 9_007_199_254_740_993n);
 
+const callArbitrary: fc.Arbitrary<CallCommand> = fc.record({
+  id: fc.nat(11),
+  plans: fc.array(
+    fc.oneof(
+      { weight: 4, arbitrary: fc.tuple(...Array.from({ length: BUDGETS }, () => fc.option(amounts, { freq: 5 }))) },
+      { weight: 1, arbitrary: fc.constant("denied" as const) },
+    ),
+    { minLength: 1, maxLength: 4 },
+  ),
+});
+
+const endArbitrary: fc.Arbitrary<EndCommand> = fc.record({
+  id: fc.nat(11),
+  isVoid: fc.boolean(),
+  cost: amounts,
+  tokens: amounts,
+});
+
+/** Batches of one to five: an id may come twice in one, and what a call takes the next one meets. */
 const commandArbitrary: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
       kind: fc.constant("reserve" as const),
-      id: fc.nat(11),
-      plans: fc.array(
-        fc.oneof(
-          {
-            weight: 4,
-            arbitrary: fc.tuple(...Array.from({ length: BUDGETS }, () => fc.option(amounts, { freq: 5 }))),
-          },
-          { weight: 1, arbitrary: fc.constant("denied" as const) },
-        ),
-        { minLength: 1, maxLength: 4 },
-      ),
+      calls: fc.array(callArbitrary, { minLength: 1, maxLength: 5 }),
     }),
   },
   {
     weight: 4,
     arbitrary: fc.record({
-      kind: fc.constantFrom("settle" as const, "expire" as const),
-      id: fc.nat(11),
-      cost: amounts,
-      tokens: amounts,
+      kind: fc.constant("conclude" as const),
+      ends: fc.array(endArbitrary, { minLength: 1, maxLength: 5 }),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom("void" as const, "renew" as const), id: fc.nat(11) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant("expire" as const), id: fc.nat(11), cost: amounts, tokens: amounts }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("renew" as const), id: fc.nat(11) }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -119,51 +137,63 @@ const lineArbitrary = fc.record({
 });
 
 const CODES: Readonly<Record<string, string>> = { unknown_budget: "unknown" };
+const idOf = (id: number) => `r${String(id)}:0`;
+
+function callOf({ id, plans: raw }: CallCommand, scale: bigint): PairCall {
+  const plans = raw.map((plan): ReservePlan =>
+    plan === "denied" ? plan : plan.map((amount) => (amount === null ? null : BigInt(amount) * scale)),
+  );
+  // Plan 0 always serves, as decide() makes it.
+  if (plans[0] === "denied") plans[0] = [1n, 1n, 1n];
+  return { id: idOf(id), plans: [...plans, ...Array.from({ length: 4 - plans.length }, () => "denied" as const)] };
+}
+
+function agreeOnCall({ model, script }: ReservePair): void {
+  if (script === "already") {
+    expect(model.code).toBe("already");
+    return;
+  }
+  expect(CODES[script.code] ?? script.code).toBe(model.code);
+  if (script.code === "reserved" && model.code === "reserved") {
+    expect([script.plan, script.rungBasisPoints, script.isOverflow]).toEqual([
+      model.plan,
+      model.rung,
+      model.isOverflow,
+    ]);
+  }
+  if (script.code === "rung" && model.code === "rung") expect(script.plan).toBe(model.plan);
+}
 
 async function run(pair: ModelPair, command: Command, scale: bigint): Promise<void> {
-  const idOf = (id: number) => `r${String(id)}:0`;
+  const isKnown = (id: number) => pair.model.reservations.has(idOf(id));
   switch (command.kind) {
     case "reserve": {
-      const plans = command.plans.map((plan): ReservePlan =>
-        plan === "denied" ? plan : plan.map((amount) => (amount === null ? null : BigInt(amount) * scale)),
-      );
-      // Plan 0 always serves, as decide() makes it.
-      if (plans[0] === "denied") plans[0] = [1n, 1n, 1n];
-      const padded = [...plans, ...Array.from({ length: 4 - plans.length }, () => "denied" as const)];
-      const { model, script } = await pair.reserve(idOf(command.id), padded);
-      if (script === "already") expect(model.code).toBe("already");
-      else {
-        expect(CODES[script.code] ?? script.code).toBe(model.code);
-        if (script.code === "reserved" && model.code === "reserved") {
-          expect([script.plan, script.rungBasisPoints, script.isOverflow]).toEqual([
-            model.plan,
-            model.rung,
-            model.isOverflow,
-          ]);
-        }
-        if (script.code === "rung" && model.code === "rung") expect(script.plan).toBe(model.plan);
-      }
+      const answers = await pair.reserve(command.calls.map((call) => callOf(call, scale)));
+      answers.forEach(agreeOnCall);
       return;
     }
-    case "settle":
-    case "expire":
-      return pair.end(command.kind, idOf(command.id), BigInt(command.cost) * scale, command.tokens);
-    case "void": {
-      const known = pair.model.reservations.has(idOf(command.id));
-      // An id never seen gets a tombstone in Redis, by design; the model has no such id to compare.
-      if (!known) return;
-      const model = pair.model.void(idOf(command.id));
-      const { keys } = pair;
-      const reply = await runScript(
-        store.redis,
-        "void",
-        [keys.reservation(idOf(command.id)), keys.generation, keys.deadlines],
-        [idOf(command.id), runId],
+    case "conclude": {
+      // An id never seen gets a marker in Redis, by design: not the model's business.
+      const known = command.ends.filter(({ id }) => isKnown(id));
+      if (known.length === 0) return;
+      const answers = await pair.conclude(
+        known.map(({ id, isVoid, cost, tokens }) => ({
+          id: idOf(id),
+          settled: isVoid ? null : { cost: BigInt(cost) * scale, tokens },
+        })),
       );
-      expect({ 0: "done", 1: "already", 2: "nothing" }[numberAt(reply, 0)]).toBe(model);
+      // A late settle leaves a marker; the model keeps the first state. Both touch no counter.
+      for (const { model, script } of answers) expect(script === "done").toBe(model === "done");
+      return;
+    }
+    case "expire": {
+      if (!isKnown(command.id)) return;
+      const { model, script } = await pair.expire(idOf(command.id), BigInt(command.cost) * scale, command.tokens);
+      expect({ expired: "done", not_due: "not_due", nothing: "nothing", fenced: "fenced" }[script]).toBe(model);
       return;
     }
     case "renew": {
+      if (!isKnown(command.id)) return;
       const { keys } = pair;
       const isOpen = pair.model.renew(idOf(command.id), LEASE_MS);
       const reply = await runScript(
@@ -200,10 +230,6 @@ describe("money core", () => {
           const pair = new ModelPair(store, lines, scale);
           await pair.begin();
           for (const command of commands) {
-            // A settle of an id never reserved marks it in Redis so that it is booked late once: not the model's business.
-            const isUnknown =
-              "id" in command && command.kind !== "reserve" && !pair.model.reservations.has(`r${String(command.id)}:0`);
-            if (isUnknown) continue;
             await run(pair, command, scale);
             await pair.agree();
           }
@@ -216,26 +242,23 @@ describe("money core", () => {
   it("refuses amounts that a 64-bit counter cannot hold, before anything is written", async () => {
     const pair = new ModelPair(store, [{ meter: "cost", enforcement: "shadow", steps: [], overflowPlan: null }], 1n);
     await pair.begin();
-    const { model, script } = await pair.reserve("r0:0", [[MAX_COUNTER]]);
-    expect(model.code).toBe("too_large");
-    expect(script).toMatchObject({ code: "too_large" });
+    const [answer] = await pair.reserve([{ id: "r0:0", plans: [[MAX_COUNTER]] }]);
+    expect(answer).toMatchObject({ model: { code: "too_large" }, script: { code: "too_large" } });
     await pair.agree();
   });
 
   it("never lets a hold follow its own void: a reserve whose answer was lost cannot charge later", async () => {
     const pair = new ModelPair(store, [{ meter: "cost", enforcement: "enforce", steps: [], overflowPlan: null }], 1n);
     await pair.begin();
-    const { keys } = pair;
-    await runScript(store.redis, "void", [keys.reservation("r1:0"), keys.generation, keys.deadlines], ["r1:0", runId]);
-    await expect(pair.reserve("r1:0", [[5n]])).resolves.toMatchObject({ script: "already" });
-    expect(await store.redis.hget(keys.counter("b0", PERIOD), "h")).toBeNull();
+    await pair.conclude([{ id: "r1:0", settled: null }]);
+    expect(await pair.reserve([{ id: "r1:0", plans: [[5n]] }])).toMatchObject([{ script: "already" }]);
+    expect(await store.redis.hget(pair.keys.counter("b0", PERIOD), "h")).toBeNull();
   });
 
   it("answers nothing but fenced to a process that was proved on another server", async () => {
     const pair = new ModelPair(store, [{ meter: "cost", enforcement: "enforce", steps: [], overflowPlan: null }], 1n);
     await pair.begin();
     await store.redis.set(pair.keys.generation, "another");
-    const { script } = await pair.reserve("r2:0", [[5n]]);
-    expect(script).toEqual({ code: "fenced" });
+    expect(await pair.reserve([{ id: "r2:0", plans: [[5n]] }])).toMatchObject([{ script: { code: "fenced" } }]);
   });
 });

@@ -7,7 +7,8 @@ import type { Settlement } from "@/lib/gateway/ports";
 export interface OpenCall {
   readonly reservationId: string;
   /** As the reserve script packs them, for an announcement. */
-  readonly lines: string;
+  readonly counters: string;
+  readonly amounts: string;
   readonly headJson: string;
   /** What the plan that was taken changes in the head (JSON or ""), its rung, and whether it used the overflow. */
   readonly headPatchJson: string;
@@ -19,8 +20,7 @@ export interface OpenCall {
 }
 
 export interface BookedLater {
-  readonly reservationId: string;
-  readonly settlement: Settlement | null;
+  readonly call: OpenCall;
   /** Stream id of the usage event; "" for a void, which is kept for a while only. */
   readonly streamId: string;
   readonly sinceMs: number;
@@ -49,7 +49,7 @@ export function rememberEnd(calls: OrganisationCalls, ended: BookedLater): void 
     const oldest = calls.unbooked.keys().next();
     if (!oldest.done) calls.unbooked.delete(oldest.value);
   }
-  calls.unbooked.set(ended.reservationId, ended);
+  calls.unbooked.set(ended.call.reservationId, ended);
 }
 
 function isAtOrBefore(streamId: string, watermark: string): boolean {

@@ -1,4 +1,4 @@
-/** ReserveInput to the keys and arguments of reserve-n.lua, and its reply back. */
+/** Calls of one organisation to the keys and arguments of reserve-n.lua, and its replies back. */
 import { invariant } from "@/lib/domain/fault";
 import type { BudgetReading, ReserveInput, ReserveOutcome } from "@/lib/gateway/ports";
 import { keysOf } from "./keys";
@@ -8,66 +8,48 @@ import { numberAt, textAt } from "./scripts";
 const MINUTE_MICROS = 60_000_000;
 const ENFORCEMENT_LETTER = { enforce: "e", warn: "w", shadow: "s" } as const;
 
-interface PackedBudgets {
+interface Terms {
   readonly keys: readonly string[];
   readonly text: string;
+  /** As a reservation names its counters. */
+  readonly counters: string;
 }
 
-/** The part of a reserve that is the same for every call of a compiled call: packed once for its list of lines. */
-const packed = new WeakMap<ReserveInput["budgets"], PackedBudgets>();
+/** What is the same for every call of a compiled call, packed once for its list of lines. */
+const packed = new WeakMap<ReserveInput["budgets"], Terms>();
 
-function packedBudgets(input: ReserveInput): PackedBudgets {
+function rateText(limit: ReserveInput["rateLimits"][number]): string {
+  const interval = limit.requestsPerMinute === null ? null : MINUTE_MICROS / limit.requestsPerMinute;
+  // GCRA: a burst of n means n - 1 may come early by one interval each.
+  const burst = Math.max(1, limit.burstRequests ?? limit.requestsPerMinute ?? 1);
+  const words = [
+    interval?.toFixed(0),
+    interval === null ? undefined : (interval * (burst - 1)).toFixed(0),
+    limit.tokensPerMinute,
+    limit.concurrency,
+  ];
+  return `${words.map((word) => word ?? "-").join(" ")};`;
+}
+
+function termsOf(input: ReserveInput): Terms {
   const known = packed.get(input.budgets);
   if (known) return known;
   const keys = keysOf(input.organisationId);
+  const budgets = input.budgets.map((line) => {
+    const overflowPlan = line.overflowPlan === null ? "-" : String(line.overflowPlan);
+    return `${ENFORCEMENT_LETTER[line.enforcement]} ${line.periodId} ${line.meter} ${line.rungs || "-"} ${overflowPlan};`;
+  });
+  const span = `${input.epoch} ${String(input.windowStartMs)} ${String(input.windowEndMs)}`;
   const fresh = {
-    keys: input.budgets.flatMap((line) => [keys.counter(line.budgetId, line.periodId), keys.limit(line.budgetId)]),
-    text: input.budgets
-      .map((line) => {
-        const rungs = line.rungs === "" ? "-" : line.rungs;
-        const overflowPlan = line.overflowPlan === null ? "-" : String(line.overflowPlan);
-        return `${ENFORCEMENT_LETTER[line.enforcement]} ${line.periodId} ${line.meter} ${rungs} ${overflowPlan};`;
-      })
-      .join(""),
+    keys: [
+      ...input.budgets.flatMap((line) => [keys.counter(line.budgetId, line.periodId), keys.limit(line.budgetId)]),
+      ...input.rateLimits.flatMap(({ id }) => [keys.requestRate(id), keys.tokenRate(id), keys.concurrency(id)]),
+    ],
+    text: `${span}\n${budgets.join("")}\n${input.rateLimits.map(rateText).join("")}`,
+    counters: input.budgets.map((line) => `${keys.counter(line.budgetId, line.periodId)}|${line.meter};`).join(""),
   };
   packed.set(input.budgets, fresh);
   return fresh;
-}
-
-export function reserveKeys(input: ReserveInput): string[] {
-  const keys = keysOf(input.organisationId);
-  const reservation = keys.reservation(input.reservationId);
-  const list = [
-    reservation,
-    keys.epoch,
-    keys.generation,
-    keys.deadlines,
-    input.previous === null ? reservation : keys.reservation(input.previous.reservationId),
-  ];
-  list.push(...packedBudgets(input).keys);
-  for (const limit of input.rateLimits) {
-    list.push(keys.requestRate(limit.id), keys.tokenRate(limit.id), keys.concurrency(limit.id));
-  }
-  return list;
-}
-
-function optional(value: number | null): string {
-  return value === null ? "" : String(value);
-}
-
-function pushRateLimits(args: string[], input: ReserveInput): void {
-  for (const limit of input.rateLimits) {
-    const interval = limit.requestsPerMinute === null ? null : MINUTE_MICROS / limit.requestsPerMinute;
-    // GCRA: a burst of n means n - 1 may come early by one interval each.
-    const burst = Math.max(1, limit.burstRequests ?? limit.requestsPerMinute ?? 1);
-    args.push(
-      interval === null ? "" : interval.toFixed(0),
-      interval === null ? "" : (interval * (burst - 1)).toFixed(0),
-      optional(limit.tokensPerMinute),
-      String(input.askedTokens),
-      optional(limit.concurrency),
-    );
-  }
 }
 
 function planText(amounts: readonly (string | null)[]): string {
@@ -76,33 +58,63 @@ function planText(amounts: readonly (string | null)[]): string {
   return text;
 }
 
-export function reserveArguments(input: ReserveInput, runId: string, leaseMs: number, nowMs: string): string[] {
+function pushCall(args: string[], input: ReserveInput, termsNumber: number): void {
   // Denials at the end need not be said.
-  const plans = input.plans.slice(0, input.plans.findLastIndex((plan) => plan !== "denied") + 1);
-  const args = [
+  const planCount = input.plans.findLastIndex((plan) => plan !== "denied") + 1;
+  const isVoid = input.previous?.resolution === "void";
+  args.push(
     input.reservationId,
-    input.epoch,
-    runId,
-    nowMs,
-    String(leaseMs),
-    String(input.windowStartMs),
-    String(input.windowEndMs),
+    String(termsNumber),
+    isVoid ? input.previous.reservationId : "",
+    String(input.askedTokens),
     input.headJson,
-    packedBudgets(input).text,
-    String(plans.length),
-    String(input.rateLimits.length),
-    input.previous?.resolution === "void" ? "void" : "",
-    input.previous?.reservationId ?? "",
-  ];
-  for (const [index, plan] of plans.entries()) {
-    invariant(
-      plan === "denied" || plan.length === input.budgets.length,
-      "a plan has an amount or null for every budget",
-    );
-    args.push(plan === "denied" ? "d" : planText(plan), input.headPatches[index] ?? "");
+    String(planCount),
+  );
+  let last: { readonly plan: readonly (string | null)[]; readonly text: string } | undefined;
+  for (let index = 0; index < planCount; index += 1) {
+    const plan = input.plans[index] ?? "denied";
+    if (plan === "denied") args.push("d");
+    else {
+      invariant(plan.length === input.budgets.length, "a plan has an amount or null for every budget");
+      if (last?.plan !== plan) last = { plan, text: planText(plan) };
+      args.push(last.text);
+    }
+    args.push(input.headPatches[index] ?? "");
   }
-  pushRateLimits(args, input);
-  return args;
+}
+
+/** Keys and arguments of one batch. All inputs are of one organisation. */
+export function reserveCommand(
+  inputs: readonly ReserveInput[],
+  runId: string,
+  leaseMs: number,
+  nowMs: string,
+): { readonly keys: string[]; readonly args: string[] } {
+  const keys = keysOf(inputs[0]?.organisationId ?? "");
+  const numbers = new Map<Terms, number>();
+  const calls: string[] = [];
+  const reservations: string[] = [];
+  const previous: string[] = [];
+  for (const input of inputs) {
+    const terms = termsOf(input);
+    let number = numbers.get(terms);
+    if (number === undefined) {
+      number = numbers.size + 1;
+      numbers.set(terms, number);
+    }
+    const reservation = keys.reservation(input.reservationId);
+    reservations.push(reservation);
+    previous.push(input.previous === null ? reservation : keys.reservation(input.previous.reservationId));
+    pushCall(calls, input, number);
+  }
+  const allKeys = [keys.epoch, keys.generation, keys.deadlines, ...reservations, ...previous];
+  const args = [runId, nowMs, String(leaseMs), String(inputs.length), String(numbers.size)];
+  for (const terms of numbers.keys()) {
+    allKeys.push(...terms.keys);
+    args.push(terms.text);
+  }
+  args.push(...calls);
+  return { keys: allKeys, args };
 }
 
 function reading(reply: ScriptReply, at: number): BudgetReading {
@@ -168,15 +180,9 @@ export function reserveOutcome(reply: ScriptReply): ReserveOutcome {
   }
 }
 
-/** Lines as reserve-n.lua packs them, of the plan that was taken. */
-export function packedLines(input: ReserveInput, plan: number): string {
+/** Counters and amounts of the plan that was taken, as the reservation keeps them (scripts/includes/reservation.lua). */
+export function packedHold(input: ReserveInput, plan: number): { readonly counters: string; readonly amounts: string } {
   const amounts = input.plans[plan];
-  if (amounts === undefined || amounts === "denied") return "";
-  const keys = keysOf(input.organisationId);
-  return input.budgets
-    .flatMap((line, index) => {
-      const amount = amounts[index] ?? null;
-      return amount === null ? [] : [`${keys.counter(line.budgetId, line.periodId)}|${line.meter}|${amount}`];
-    })
-    .join(" ");
+  if (amounts === undefined || amounts === "denied") return { counters: "", amounts: "" };
+  return { counters: termsOf(input).counters, amounts: planText(amounts) };
 }

@@ -28,6 +28,16 @@ export async function runScript(
   }
 }
 
+/** Calls a script that answers several calls at once, with a reply for each. Throws as runScript does. */
+export async function runBatchScript(
+  redis: Redis,
+  name: RedisScriptName,
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<readonly ScriptReply[]> {
+  return (await runScript(redis, name, keys, args)) as unknown as readonly ScriptReply[];
+}
+
 /** Text of a reply element; "" for nothing. */
 export function textAt(reply: ScriptReply, index: number): string {
   const value = reply[index];

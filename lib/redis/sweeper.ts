@@ -5,7 +5,7 @@ import type { HotConnection } from "./client";
 import { keysOf } from "./keys";
 import { numberAt, runScript } from "./scripts";
 
-/** A reservation hash as the reserve script wrote it. */
+/** An open reservation as the reserve script wrote it (scripts/includes/reservation.lua). */
 export interface StoredReservation {
   readonly id: string;
   /** UsageEventHead as JSON, and what the plan that was taken changes in it (JSON or ""). */
@@ -47,7 +47,7 @@ export async function listOpenReservations(connection: HotConnection, organisati
   return connection.redis.zrange(keysOf(organisationId).deadlines, 0, -1);
 }
 
-/** The open ones of these; ids that are resolved, or whose hash is gone, are left out. */
+/** The open ones of these; ids that are resolved or gone are left out. */
 export async function readReservations(
   connection: HotConnection,
   organisationId: string,
@@ -55,37 +55,41 @@ export async function readReservations(
 ): Promise<StoredReservation[]> {
   if (ids.length === 0) return [];
   const keys = keysOf(organisationId);
-  const pipeline = connection.redis.pipeline();
-  for (const id of ids) pipeline.hgetall(keys.reservation(id));
-  const replies = (await pipeline.exec()) ?? [];
+  const texts = await connection.redis.mget(ids.map((id) => keys.reservation(id)));
   return ids.flatMap((id, index) => {
-    const [error, value] = replies[index] ?? [new Error("no answer"), null];
-    if (error !== null) throw error;
-    const hash = value as Record<string, string>;
-    if (hash["st"] !== "p") return [];
+    const [state, taken = "", counters = "", amounts = "", , , headJson = "", headPatchJson = "", usageJson = ""] = (
+      texts[index] ?? ""
+    ).split("\n");
+    if (state !== "p") return [];
+    const [, rung, overflow] = taken.split(" ");
     return [
       {
         id,
-        headJson: hash["m"] ?? "",
-        headPatchJson: hash["mp"] ?? "",
-        usageJson: hash["u"] ?? "",
-        lines: parseLines(organisationId, hash["l"] ?? ""),
-        rungBasisPoints: Number(hash["rg"] ?? 0),
-        isOverflow: hash["ov"] === "1",
+        headJson,
+        headPatchJson,
+        usageJson,
+        lines: heldLines(organisationId, counters, amounts),
+        rungBasisPoints: Number(rung ?? 0),
+        isOverflow: overflow === "1",
       },
     ];
   });
 }
 
-/** Lines as the reserve script packs them: "counterKey|meter|held" joined by spaces. */
-export function parseLines(organisationId: string, packed: string): StoredLine[] {
-  if (packed === "") return [];
+/** "counterKey|meter;" for each budget and "held " for each, "-" where nothing is held. */
+function heldLines(organisationId: string, counters: string, amounts: string): StoredLine[] {
   const prefix = `${keysOf(organisationId).prefix}c:`;
-  return packed.split(" ").map((word) => {
-    const [key = "", meter, held = "0"] = word.split("|");
-    const [budgetId = "", periodId = ""] = key.slice(prefix.length).split(":");
-    return { budgetId, periodId, meter: METERS.find((known) => known === meter) ?? "cost", held: BigInt(held) };
-  });
+  const held = amounts.split(" ");
+  return counters
+    .split(";")
+    .slice(0, -1)
+    .flatMap((counter, index) => {
+      const amount = held[index] ?? "-";
+      if (amount === "-") return [];
+      const [key = "", meter] = counter.split("|");
+      const [budgetId = "", periodId = ""] = key.slice(prefix.length).split(":");
+      return [{ budgetId, periodId, meter: METERS.find((known) => known === meter) ?? "cost", held: BigInt(amount) }];
+    });
 }
 
 export interface ExpireCommand {

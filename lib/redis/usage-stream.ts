@@ -8,7 +8,7 @@ import { numberAt, runScript, textAt } from "./scripts";
 
 export const BOOKING_GROUP = "booker";
 
-/** One entry as the scripts wrote it. `kind` and `eventJson` are "" where the field is missing. */
+/** One entry as the scripts wrote it: `k` kind, `h` head of the event, `p` changes to it, `e` the rest. "" where one is missing. */
 export interface StreamEntry {
   readonly id: string;
   readonly kind: string;
@@ -131,7 +131,7 @@ export async function listDeadUsage(redis: Redis, organisationId: string, count:
     streamId: fieldOf(fields, "id"),
     reason: fieldOf(fields, "reason"),
     kind: fieldOf(fields, "k"),
-    eventJson: fieldOf(fields, "e"),
+    eventJson: eventOf(fields),
   }));
 }
 
@@ -150,9 +150,14 @@ export async function retryDeadUsage(redis: Redis, organisationId: string, count
 }
 
 function toEntry([id, fields]: RawEntry): StreamEntry {
-  // The order in which the scripts write; anything else is looked up by name.
-  if (fields?.[0] === "k" && fields[2] === "e") return { id, kind: fields[1] ?? "", eventJson: fields[3] ?? "" };
-  return { id, kind: fieldOf(fields, "k"), eventJson: fieldOf(fields, "e") };
+  return { id, kind: fieldOf(fields, "k"), eventJson: eventOf(fields) };
+}
+
+/** Head, what the plan changes in it and what the end added, joined: of a name that comes twice the later value counts. */
+function eventOf(fields: readonly string[] | null): string {
+  const [head, patch, result] = [fieldOf(fields, "h"), fieldOf(fields, "p"), fieldOf(fields, "e")];
+  if (head === "") return result;
+  return `${head.slice(0, -1)},${patch === "" ? "" : `${patch.slice(1, -1)},`}${result.slice(1)}`;
 }
 
 function fieldOf(fields: readonly string[] | null, name: string): string {

@@ -74,7 +74,7 @@ export function settlementFor(event: UsageEvent): Settlement {
     priceCurrency: event.priceCurrency,
     priceAmount: event.priceAmount,
     day: new Date(event.reservedAtMs).toISOString().slice(0, 10),
-    eventJson: JSON.stringify(event),
+    resultJson: JSON.stringify(event),
   };
 }
 

@@ -102,6 +102,9 @@ export async function sendAnswer(
     await pipe(body, outgoing);
     return;
   }
-  outgoing.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
+  const lines: string[] = [];
+  for (const name in headers) lines.push(name, headers[name] ?? "");
+  lines.push("content-length", String(Buffer.byteLength(body)));
+  outgoing.writeHead(status, lines);
   outgoing.end(body);
 }

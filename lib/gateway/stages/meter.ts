@@ -7,6 +7,17 @@ import type { RawEvent } from "../wire/sse";
 
 /** About four bytes a token is what byte-pair encodings reach on prose; a stream's chunk is at least one token. */
 const BYTES_PER_TOKEN = 4;
+/** One for all bodies: making a decoder costs more than using it. The strict one is the quicker. */
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+const lenientUtf8 = new TextDecoder();
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return strictUtf8.decode(bytes);
+  } catch {
+    return lenientUtf8.decode(bytes);
+  }
+}
 
 /**
  * Whether an answer announces an encoding. The gateway never asks for one, so such an answer contradicts itself: its usage
@@ -44,7 +55,7 @@ export interface BodyReading {
 export function readBody(bytes: Uint8Array): BodyReading {
   let body: unknown;
   try {
-    body = JSON.parse(new TextDecoder().decode(bytes));
+    body = JSON.parse(textOf(bytes));
   } catch {
     return { usage: undefined, outputGuess: Math.ceil(bytes.length / BYTES_PER_TOKEN), isError: false };
   }

@@ -3,6 +3,7 @@ import type { ActionKind } from "@/lib/domain/policy";
 import { ACTION_KINDS, rungAt } from "@/lib/domain/policy";
 import type { BudgetFacts, Denial } from "@/lib/domain/denial";
 import { denial } from "@/lib/domain/denial";
+import type { Meter } from "@/lib/domain/snapshot";
 import type { CompiledCall, Serving } from "../compiled-call";
 import type { Classified, Held } from "../exchange";
 import type { BudgetLedger, BudgetReading, ReserveInput, ReserveOutcome } from "../ports";
@@ -16,6 +17,16 @@ const PROTECTED_RETRY_MS = 30_000;
 /** The store knows more than this process: catch up, or look at its clock, and decide again. */
 export type ReserveAgain = { readonly again: "stale" } | { readonly again: "clock"; readonly nowMs: number };
 
+interface ServingEstimate {
+  readonly serving: Serving;
+  readonly estimate: Estimate;
+}
+
+// JSON put together by hand: it is made for every call, and ids and numbers need no escaping.
+function servedPart({ serving, estimate }: ServingEstimate): string {
+  return `${serving.headPart},"heldAmount":"${String(estimate.cost)}","heldInputTokens":${String(estimate.inputTokens)},"heldOutputTokens":${String(estimate.outputTokens)}`;
+}
+
 function headOf(
   caller: Classified,
   request: ParsedRequest,
@@ -23,35 +34,8 @@ function headOf(
   attempt: number,
   first: ServingEstimate,
 ): string {
-  const rest = {
-    requestId: caller.requestId,
-    attempt,
-    apiKeyId: caller.key.keyId,
-    reservedAtMs: caller.startedMs,
-    endUser: request.endUser,
-    isStream: request.isStream,
-    ...servedPart(first),
-  };
-  return `${call.headPrefix},${JSON.stringify(rest).slice(1)}`;
-}
-
-interface ServingEstimate {
-  readonly serving: Serving;
-  readonly estimate: Estimate;
-}
-
-function servedPart({ serving, estimate }: ServingEstimate) {
-  return {
-    modelServed: serving.model.name,
-    providerId: serving.provider.id,
-    deploymentId: serving.deployment.id,
-    priceId: serving.price.id,
-    priceCurrency: serving.price.currency,
-    fxRate: serving.fxRate,
-    heldAmount: String(estimate.cost),
-    heldInputTokens: estimate.inputTokens,
-    heldOutputTokens: estimate.outputTokens,
-  };
+  const endUser = request.endUser === null ? "null" : JSON.stringify(request.endUser);
+  return `${call.headPrefix},"requestId":"${caller.requestId}","attempt":${String(attempt)},"apiKeyId":"${caller.key.keyId}","reservedAtMs":${String(caller.startedMs)},"endUser":${endUser},"isStream":${String(request.isStream)},${servedPart(first)}}`;
 }
 
 export function budgetFacts(caller: Classified, call: CompiledCall, reading: BudgetReading): BudgetFacts | undefined {
@@ -124,6 +108,19 @@ interface Prepared {
   readonly estimates: readonly (Estimate | undefined)[];
 }
 
+interface PlanAmounts {
+  readonly estimate: Estimate;
+  readonly charges: readonly boolean[];
+  readonly amounts: readonly (string | null)[];
+}
+
+function amountsOf(charges: readonly boolean[], estimate: Estimate, call: CompiledCall): (string | null)[] {
+  const texts: Partial<Record<Meter, string>> = {};
+  return call.lines.map(({ meter }, budget) =>
+    charges[budget] ? (texts[meter] ??= String(estimate.amounts[meter])) : null,
+  );
+}
+
 function prepare(
   caller: Classified,
   request: ParsedRequest,
@@ -136,19 +133,17 @@ function prepare(
   if (!serving || !estimate) return undefined;
   const first = { serving, estimate };
   const headPatches: string[] = [];
+  let known: PlanAmounts | undefined;
   const plans = call.decision.plans.map((plan, index) => {
     const own = estimates[index];
     const served = call.servings[index];
-    headPatches.push(
-      own && served && served.model !== serving.model
-        ? JSON.stringify(servedPart({ serving: served, estimate: own }))
-        : "",
-    );
+    const isOther = own && served && served.model !== serving.model;
+    headPatches.push(isOther ? `{${servedPart({ serving: served, estimate: own })}}` : "");
     if (plan.kind === "deny" || !own) return "denied" as const;
-    return plan.charges.map((isCharged, budget) => {
-      const meter = call.lines[budget]?.meter;
-      return isCharged && meter !== undefined ? String(own.amounts[meter]) : null;
-    });
+    // Plans that differ in name only are the same amounts, said once.
+    if (known?.estimate !== own || known.charges !== plan.charges)
+      known = { estimate: own, charges: plan.charges, amounts: amountsOf(plan.charges, own, call) };
+    return known.amounts;
   });
   return {
     estimates,

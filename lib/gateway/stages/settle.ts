@@ -1,11 +1,14 @@
 /** The end of a reservation: what was used, what it cost, which lines it charges, and why the call was served as it was. */
 import { convertNanos } from "@/lib/domain/money";
 import { meterAmounts, usageRatio } from "@/lib/domain/lines";
-import type { ChargedLine, Outcome, TokenUsage } from "@/lib/domain/usage-event";
+import type { Outcome, TokenUsage } from "@/lib/domain/usage-event";
 import { rungAt } from "@/lib/domain/policy";
 import { costOf } from "@/lib/pricing/cost";
 import type { Held } from "../exchange";
 import type { BudgetLedger, Settlement } from "../ports";
+
+const DAY_MS = 86_400_000;
+let lastDay = { number: -1, text: "" };
 
 export interface Measured {
   readonly usage: TokenUsage;
@@ -43,81 +46,62 @@ export function priceUsage(held: Held, usage: TokenUsage): Cost {
   return { priceAmount, amount, components, savedAmount: savedBy(held, usage, amount) };
 }
 
-function chargedLines(held: Held, usage: TokenUsage, amount: bigint): ChargedLine[] {
+function chargedLines(held: Held, usage: TokenUsage, amount: bigint): string {
   const amounts = meterAmounts(amount, usage.inputTokens, usage.outputTokens);
-  return held.call.lines.flatMap((line, index) =>
-    held.serving.plan.charges[index]
-      ? [{ b: line.budgetId, p: line.periodId, m: line.meter, a: String(amounts[line.meter]) }]
-      : [],
-  );
+  const { charges } = held.serving.plan;
+  let text = "";
+  for (const [index, { meter }] of held.call.lines.entries()) {
+    if (charges[index])
+      text += `${text === "" ? "" : ","}${held.call.linePrefixes[index] ?? ""}${String(amounts[meter])}"}`;
+  }
+  return text;
 }
 
 /** Why the call was served as it was, in data: the budget that bound it, how full it was, the rung, the plan. */
-function explanationOf(held: Held): Record<string, unknown> {
+function explanationOf(held: Held): string {
   const { binding, caller } = held;
   const budget = binding === null ? undefined : held.call.decision.budgets[binding.budget]?.budget;
-  const note = caller.ignoredClaim === null ? {} : { ignoredClass: caller.ignoredClaim };
-  const served = { plan: held.serving.plan.decision, rungBasisPoints: held.rungBasisPoints, ...note };
-  if (!budget || !binding) return served;
+  const note = caller.ignoredClaim === null ? "" : `,"ignoredClass":${JSON.stringify(caller.ignoredClaim)}`;
+  const served = `{"plan":"${held.serving.plan.decision}","rungBasisPoints":${String(held.rungBasisPoints)}${note}`;
+  if (!budget || !binding) return `${served}}`;
   const ladder = budget.ladder === null ? undefined : caller.chain.policy.ladders[budget.ladder];
-  return {
-    ...served,
-    budgetId: budget.id,
-    ladder: budget.ladder,
-    rungName: rungAt(ladder, held.rungBasisPoints)?.name ?? null,
-    ratioBasisPoints: usageRatio(binding.settled + binding.held, binding.limit),
-    settled: String(binding.settled),
-    held: String(binding.held),
-    limit: String(binding.limit),
-  };
+  const rungName = JSON.stringify(rungAt(ladder, held.rungBasisPoints)?.name ?? null);
+  const ratio = String(usageRatio(binding.settled + binding.held, binding.limit));
+  return `${served},"budgetId":"${budget.id}","ladder":${JSON.stringify(budget.ladder)},"rungName":${rungName},"ratioBasisPoints":${ratio},"settled":"${String(binding.settled)}","held":"${String(binding.held)}","limit":"${String(binding.limit)}"}`;
 }
 
-/** The usage event and the amounts of the settle script. Pure. */
+/** UTC day of an instant, as 2026-01-31; remembered, since nearly every call asks for today. */
+function utcDay(timeMs: number): string {
+  const number = Math.floor(timeMs / DAY_MS);
+  if (number !== lastDay.number) lastDay = { number, text: new Date(timeMs).toISOString().slice(0, 10) };
+  return lastDay.text;
+}
+
+/**
+ * What the end adds to the usage event, and the amounts of the conclude script. JSON put together by hand where ids, numbers
+ * and our own words need no escaping: it is made for every call.
+ */
 export function settlementOf(held: Held, measured: Measured, cost: Cost, nowMs: number): Settlement {
   const { usage } = measured;
-  const { caller, serving, request } = held;
-  const event = {
-    requestId: caller.requestId,
-    attempt: held.attempt,
-    apiKeyId: caller.key.keyId,
-    reservedAtMs: caller.startedMs,
-    endUser: request.endUser,
-    isStream: request.isStream,
-    modelServed: serving.model.name,
-    providerId: serving.provider.id,
-    deploymentId: serving.deployment.id,
-    priceId: serving.price.id,
-    priceCurrency: serving.price.currency,
-    fxRate: serving.fxRate,
-    heldAmount: String(held.heldAmount),
-    heldInputTokens: held.heldInputTokens,
-    heldOutputTokens: held.heldOutputTokens,
-    kind: "settled",
-    settledAtMs: nowMs,
-    outcome: measured.outcome,
-    isEstimated: measured.isEstimated,
-    isOverflow: held.isOverflow,
-    decision: serving.plan.decision,
-    rungBasisPoints: held.rungBasisPoints,
-    usage,
-    components: cost.components,
-    priceAmount: String(cost.priceAmount),
-    amount: String(cost.amount),
-    savedAmount: String(cost.savedAmount),
-    lines: chargedLines(held, usage, cost.amount),
-    latencyMs: Math.max(0, nowMs - caller.startedMs),
-    firstByteMs: measured.firstByteMs,
-    statusCode: measured.statusCode,
-    explanation: explanationOf(held),
-  };
+  const { caller, serving } = held;
+  const [amount, priceAmount] = [String(cost.amount), String(cost.priceAmount)];
+  const resultJson =
+    `{"kind":"settled","settledAtMs":${String(nowMs)},"outcome":"${measured.outcome}",` +
+    `"isEstimated":${String(measured.isEstimated)},"isOverflow":${String(held.isOverflow)},` +
+    `"decision":"${serving.plan.decision}","rungBasisPoints":${String(held.rungBasisPoints)},` +
+    `"usage":${JSON.stringify(usage)},"components":${JSON.stringify(cost.components)},` +
+    `"priceAmount":"${priceAmount}","amount":"${amount}","savedAmount":"${String(cost.savedAmount)}",` +
+    `"lines":[${chargedLines(held, usage, cost.amount)}],"latencyMs":${String(Math.max(0, nowMs - caller.startedMs))},` +
+    `"firstByteMs":${String(measured.firstByteMs)},"statusCode":${String(measured.statusCode)},` +
+    `"explanation":${explanationOf(held)}}`;
   return {
-    cost: String(cost.amount),
+    cost: amount,
     inputTokens: usage.inputTokens,
     outputTokens: usage.outputTokens,
     priceCurrency: serving.price.currency,
-    priceAmount: String(cost.priceAmount),
-    day: new Date(caller.startedMs).toISOString().slice(0, 10),
-    eventJson: `${held.call.headPrefix},${JSON.stringify(event).slice(1)}`,
+    priceAmount,
+    day: utcDay(caller.startedMs),
+    resultJson,
   };
 }
 

@@ -28,6 +28,8 @@ export interface ParsedRequest {
   readonly endUser: string | null;
 }
 
+/** One for all bodies: making a decoder costs more than using it. */
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 const MAX_MODEL_NAME = 200;
 const MAX_OUTPUT = 10_000_000;
 const MAX_CHOICES = 128;
@@ -183,7 +185,7 @@ export function parseOpenAiRequest(bytes: Uint8Array, kind: "chat" | "embedding"
   let text: string;
   let body: unknown;
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    text = utf8.decode(bytes);
     body = JSON.parse(text);
   } catch {
     return invalid("the body is not valid JSON in UTF-8");

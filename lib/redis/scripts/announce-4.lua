@@ -4,29 +4,29 @@
 
   KEYS[1] reservation  KEYS[2] generation  KEYS[3] deadlines  KEYS[4] usage stream
   ARGV[1] reservation id  ARGV[2] run id of this server  ARGV[3] state p|s|v  ARGV[4] deadline in ms
-  ARGV[5] lines  ARGV[6] head (JSON)  ARGV[7] event (JSON) when settled
-  ARGV[8] what the plan changes in the head (JSON or "")  ARGV[9] rung  ARGV[10] overflow 0|1
+  ARGV[5] amounts  ARGV[6] head (JSON)  ARGV[7] what the end adds to the event (JSON) when settled
+  ARGV[8] what the plan changes in the head (JSON or "")  ARGV[9] rung  ARGV[10] overflow 0|1  ARGV[11] counters, as the reservation keeps them
 
   A settlement of a call that this server only knows as expired is a late event, as it was where it was lost.
 
   Returns {code, stream id when an event was appended}: 0 noted, 1 known already, 3 not fenced
 ]]
+--- @include "includes/reservation.lua"
+
 if redis.call("GET", KEYS[2]) == ARGV[2] then return { 3 } end
-local state = redis.call("HGET", KEYS[1], "st")
+local state = stateOf(redis.call("GET", KEYS[1]))
 local isLate = state == "e" and ARGV[3] == "s"
 if state and state ~= "p" and not isLate then return { 1 } end
 if ARGV[3] == "p" then
   if state == "p" then return { 1 } end
-  redis.call("HSET", KEYS[1], "st", "p", "l", ARGV[5], "m", ARGV[6], "mp", ARGV[8], "pl", 0, "rg", ARGV[9], "ov", ARGV[10],
-    "c", "", "q", "")
+  redis.call("SET", KEYS[1], openText("0 " .. ARGV[9] .. " " .. ARGV[10], ARGV[11], ARGV[5], "", "", ARGV[6], ARGV[8]))
   redis.call("ZADD", KEYS[3], ARGV[4], ARGV[1])
   return { 0 }
 end
-redis.call("DEL", KEYS[1])
-redis.call("HSET", KEYS[1], "st", isLate and "l" or ARGV[3])
-redis.call("PEXPIRE", KEYS[1], 600000)
+mark(KEYS[1], isLate and "l" or ARGV[3])
 redis.call("ZREM", KEYS[3], ARGV[1])
 if ARGV[3] == "s" then
-  return { 0, redis.call("XADD", KEYS[4], "*", "k", isLate and "late" or "announced", "e", ARGV[7]) }
+  return { 0, redis.call("XADD", KEYS[4], "*", "k", isLate and "late" or "announced", "h", ARGV[6], "p", ARGV[8],
+    "e", ARGV[7]) }
 end
 return { 0 }

@@ -9,16 +9,21 @@
   Returns {code, stream id}: 0 expired, 1 not due (renewed), 2 nothing open, 3 fenced
 ]]
 --- @include "includes/time.lua"
+--- @include "includes/sums.lua"
+--- @include "includes/reservation.lua"
 --- @include "includes/resolve.lua"
 
 if redis.call("GET", KEYS[2]) ~= ARGV[2] then return { 3 } end
-if redis.call("HGET", KEYS[1], "st") ~= "p" then
+local stored = redis.call("GET", KEYS[1])
+if stateOf(stored) ~= "p" then
   redis.call("ZREM", KEYS[3], ARGV[1])
   return { 2 }
 end
 local deadline = redis.call("ZSCORE", KEYS[3], ARGV[1])
 if deadline and tonumber(deadline) > math.floor(nowMicros(ARGV[3]) / 1000) then return { 1 } end
-resolve(KEYS[1], KEYS[3], ARGV[1], "e",
+resolve(stored, KEYS[1], ARGV[1], "e",
   { cost = ARGV[4], input_tokens = ARGV[5], output_tokens = ARGV[6], total_tokens = ARGV[7], requests = "1" }, tonumber(ARGV[7]))
-redis.call("HINCRBY", KEYS[5], ARGV[8], ARGV[9])
+redis.call("ZREM", KEYS[3], ARGV[1])
+add(KEYS[5], ARGV[8], ARGV[9], smallNumber(ARGV[9]), 1)
+writeSums()
 return { 0, redis.call("XADD", KEYS[4], "*", "k", "expired", "e", ARGV[10]) }

@@ -13,6 +13,8 @@
 
   Returns {code, open reservations}: 0 done, 1 already sound, 2 stream moved, 3 another server, 4 reservations moved, 5 epoch moved
 ]]
+--- @include "includes/reservation.lua"
+
 local runId = string.match(redis.call("INFO", "server"), "run_id:(%w+)")
 if runId ~= ARGV[1] then return { 3, 0 } end
 if redis.call("GET", KEYS[1]) == ARGV[1] then return { 1, 0 } end
@@ -59,20 +61,22 @@ end
 local kept = 0
 for _, id in ipairs(open) do
   local reservation = known[id]
-  local stored = redis.call("HMGET", reservation.key, "st", "l", "c")
-  if stored[1] ~= "p" then
+  local stored = redis.call("GET", reservation.key)
+  if stateOf(stored) ~= "p" then
     redis.call("ZREM", KEYS[2], id)
-  elseif reservation.close ~= "" then
-    for slot in string.gmatch(stored[3] or "", "[^ ]+") do redis.call("ZREM", slot, id) end
-    redis.call("ZREM", KEYS[2], id)
-    redis.call("DEL", reservation.key)
-    redis.call("HSET", reservation.key, "st", reservation.close)
-    redis.call("PEXPIRE", reservation.key, 600000)
   else
-    kept = kept + 1
-    for word in string.gmatch(stored[2] or "", "[^ ]+") do
-      local key, held = string.match(word, "^(.-)|.-|(%d+)$")
-      if held ~= "0" then redis.call("HINCRBY", key, "h", held) end
+    local counterText, amounts, slots = openParts(stored)
+    if reservation.close ~= "" then
+      for slot in string.gmatch(slots, "[^ ]+") do redis.call("ZREM", slot, id) end
+      redis.call("ZREM", KEYS[2], id)
+      mark(reservation.key, reservation.close)
+    else
+      kept = kept + 1
+      local counters, index = countersOf(counterText), 0
+      for held in string.gmatch(amounts, "%S+") do
+        index = index + 1
+        if held ~= "-" and held ~= "0" then redis.call("HINCRBY", counters[index].key, "h", held) end
+      end
     end
   end
 end

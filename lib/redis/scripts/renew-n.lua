@@ -9,6 +9,8 @@
   Returns {epoch, generation, booked, now, indexes of reservations that are not open ...}
 ]]
 --- @include "includes/time.lua"
+--- @include "includes/sums.lua"
+--- @include "includes/reservation.lua"
 --- @include "includes/resolve.lua"
 
 local now = math.floor(nowMicros(ARGV[2]) / 1000)
@@ -19,11 +21,12 @@ local reply = {
 local deadline = integerText(now + tonumber(ARGV[4]))
 for index = 6, #KEYS do
   local at = 5 + (index - 6) * 2
-  local stored = redis.call("HMGET", KEYS[index], "st", "c")
-  if stored[1] == "p" then
+  local stored = redis.call("GET", KEYS[index])
+  if stateOf(stored) == "p" then
     redis.call("ZADD", KEYS[5], deadline, ARGV[at])
-    eachWord(stored[2], function(key) redis.call("ZADD", key, "XX", deadline, ARGV[at]) end)
-    if ARGV[at + 1] ~= "" then redis.call("HSET", KEYS[index], "u", ARGV[at + 1]) end
+    local _, _, slots = openParts(stored)
+    eachWord(slots, function(key) redis.call("ZADD", key, "XX", deadline, ARGV[at]) end)
+    if ARGV[at + 1] ~= "" then redis.call("SET", KEYS[index], string.match(stored, "^(.*\n)") .. ARGV[at + 1]) end
   else
     reply[#reply + 1] = index - 5
   end

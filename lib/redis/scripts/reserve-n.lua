@@ -1,23 +1,19 @@
 --[[
-  Takes the hold for one upstream attempt on every budget of its plan, or on none, together with rate, token and
-  concurrency limits. Idempotent by reservation id.
+  Takes the holds of calls of one organisation, one after another as they stand here: for each its hold on every budget of
+  its plan, or on none, together with rate, token and concurrency limits. Idempotent by reservation id.
 
-  KEYS[1] reservation   KEYS[2] epoch   KEYS[3] generation   KEYS[4] deadlines   KEYS[5] reservation of the last attempt
-  KEYS[..] per budget: counter, limit; then per rate limit: request rate, token rate, concurrency
+  KEYS[1] epoch  KEYS[2] generation  KEYS[3] deadlines
+  KEYS[..] a reservation for each call, then for each the reservation of its last attempt (its own where there is none)
+  KEYS[..] for each terms: counter and limit of each budget, then request rate, token rate, concurrency of each rate limit
 
-  ARGV[1] reservation id      ARGV[2] epoch the caller knows   ARGV[3] run id the caller's connection saw
-  ARGV[4] now in ms or ""     ARGV[5] lease in ms
-  ARGV[6] ARGV[7] span in ms in which the caller's period ids are right: [start, end)
-  ARGV[8] head of the usage event (JSON), kept for the sweeper in field m; the plan's differences in mp
-  ARGV[9] budgets in force, one after another: "<e|w|s> <period id> <meter> <rungs or -> <overflow plan or ->" with a ; after each;
-          rungs are "basisPoints:plan," rising; an overflow plan is the one to use in the overflow
-  ARGV[10] serving plans  ARGV[11] rate limits  ARGV[12] "void" resolves the last attempt, "" leaves it
-  ARGV[13] id of the last attempt's reservation
-  per plan, mildest first: an amount or "-" for each budget, with a space after each, or "d" for a denial;
-           then what differs in the head under this plan (JSON) or "". Plans beyond the last are denials.
-  per rate limit: emission interval in micros or "", tolerance in micros, tokens per minute or "", tokens asked, concurrency or ""
+  ARGV[1] run id the caller's connection saw  ARGV[2] now in ms or ""  ARGV[3] lease in ms  ARGV[4] calls  ARGV[5] terms
+  per terms: what its calls have in common (see includes/terms.lua)
+  per call:  reservation id, number of its terms, id of the last attempt's reservation to be voided or "", tokens asked,
+             head of the usage event (JSON), kept for the sweeper, number of plans, then per plan, mildest first:
+             an amount or "-" for each budget, with a space after each, or "d" for a denial;
+             then what differs in the head under this plan (JSON) or "". Plans beyond the last are denials.
 
-  Plans are numbered from 0, mildest first. Returns {code, ...}:
+  Plans are numbered from 0, mildest first. Returns for each call {code, ...}:
    0 reserved   plan, rung, budget (1.. or 0), settled, held, limit of it, overflow 0|1, now
    1 already    state, plan, rung, overflow
    2 stale      epoch
@@ -34,186 +30,121 @@
 ]]
 --- @include "includes/amount.lua"
 --- @include "includes/time.lua"
+--- @include "includes/sums.lua"
+--- @include "includes/reservation.lua"
 --- @include "includes/resolve.lua"
 --- @include "includes/budget-view.lua"
+--- @include "includes/terms.lua"
+--- @include "includes/short-windows.lua"
+--- @include "includes/choose-plan.lua"
 
-local known = redis.call("HMGET", KEYS[1], "st", "pl", "rg", "ov")
-if known[1] then return { 1, known[1], known[2] or "0", known[3] or "0", known[4] or "0" } end
-local standing = redis.call("MGET", KEYS[2], KEYS[3])
-if standing[2] ~= ARGV[3] then return { 3 } end
-local epoch = standing[1]
-if epoch ~= ARGV[2] then return { 2, epoch or "" } end
-local micros = nowMicros(ARGV[4])
+local callCount, termsCount = tonumber(ARGV[4]), tonumber(ARGV[5])
+local stored = redis.call("MGET", KEYS[1], KEYS[2], unpack(KEYS, 4, 3 + callCount))
+local epoch, isFenced = stored[1], stored[2] ~= ARGV[1]
+local micros = nowMicros(ARGV[2])
 local now = math.floor(micros / 1000)
-if now < tonumber(ARGV[6]) or now >= tonumber(ARGV[7]) then return { 4, integerText(now) } end
+local nowText = integerText(now)
+local deadline = integerText(now + tonumber(ARGV[3]))
 
-if ARGV[12] == "void" and redis.call("HGET", KEYS[5], "st") == "p" then
-  resolve(KEYS[5], KEYS[4], ARGV[13], "v", nil, 0)
+local allTerms = {}
+local keyAt = 4 + 2 * callCount
+for index = 1, termsCount do allTerms[index], keyAt = readTerms(ARGV[5 + index], keyAt) end
+
+local function planTextAt(at)
+  return function(number) return number < tonumber(ARGV[at]) and ARGV[at + 1 + number * 2] or "d" end
 end
 
-local planCount, rateCount = tonumber(ARGV[10]), tonumber(ARGV[11])
-local budgets, plans = {}, {}
-local budgetCount = 0
-for enforcement, periodId, meter, rungs, overflowPlan in string.gmatch(ARGV[9], "(%a) (%S+) (%S+) (%S+) (%S+);") do
-  budgetCount = budgetCount + 1
-  budgets[budgetCount] = {
-    enforced = enforcement == "e", periodId = periodId, meter = meter, rungs = rungs,
-    overflowPlan = overflowPlan ~= "-" and tonumber(overflowPlan),
-    counterKey = KEYS[4 + budgetCount * 2], limitKey = KEYS[5 + budgetCount * 2],
+local calls, reply = {}, {}
+local at = 6 + termsCount
+for index = 1, callCount do
+  local terms = allTerms[tonumber(ARGV[at + 1])]
+  local known = stored[2 + index]
+  calls[index] = {
+    id = ARGV[at], terms = terms, budgets = terms.budgets, rates = terms.rates, previous = ARGV[at + 2], asked = tonumber(ARGV[at + 3]),
+    head = ARGV[at + 4], planCount = tonumber(ARGV[at + 5]), planText = planTextAt(at + 5), plans = {}, at = at + 5,
   }
-end
-
--- Amounts of a plan by budget, taken apart when it is first looked at; false for a denial.
-local function amountsOf(index)
-  local amounts = plans[index]
-  if amounts ~= nil then return amounts end
-  local text = index < planCount and ARGV[14 + index * 2] or "d"
-  amounts = false
-  if text ~= "d" then
-    amounts = {}
-    for amount in string.gmatch(text, "%S+") do amounts[#amounts + 1] = amount end
+  at = at + 6 + 2 * calls[index].planCount
+  if known then
+    local plan, rung, overflow = string.match(known, "^p\n(%d+) (%d+) (%d)\n")
+    reply[index] = { 1, stateOf(known), plan or "0", rung or "0", overflow or "0" }
+  elseif isFenced then
+    reply[index] = { 3 }
+  elseif epoch ~= terms.epoch then
+    reply[index] = { 2, epoch or "" }
+  elseif now < terms.from or now >= terms.to then
+    reply[index] = { 4, nowText }
   end
-  plans[index] = amounts
-  return amounts
-end
-local ratesAt = 14 + planCount * 2
-
-local function view(index)
-  local budget = budgets[index]
-  if not budget.view then
-    budget.view = readBudget(budget.counterKey, budget.limitKey, budget.periodId, now)
-    budget.rung, budget.plan = 0, 0
-    if not budget.view.missing then
-      for basisPoints, plan in string.gmatch(budget.rungs, "(%d+):(%d+)") do
-        local threshold = tonumber(basisPoints)
-        if not reached(budget.view, threshold) then break end -- rungs rise
-        budget.rung, budget.plan = threshold, tonumber(plan)
-      end
-    end
-  end
-  return budget.view
 end
 
-local function applies(plan, index)
-  local amounts = amountsOf(plan)
-  return amounts and amounts[index] ~= "-"
-end
-
--- The strictest rung of every budget that the plan would charge; a stricter plan may charge others, so look again.
-local plan, binding, rung = 0, 0, 0
-local examined = -1
-local overflowing = {}
-while plan ~= examined do
-  examined = plan
-  for index = 1, budgetCount do
-    if applies(examined, index) then
-      local budget = budgets[index]
-      local seen = view(index)
-      if seen.missing then return { 12, index } end
-      if seen.frozen and budget.enforced then return { 7, index } end
-      if budget.enforced then
-        local wanted = budget.plan
-        if budget.rung >= 10000 and budget.overflowPlan and not amountsOf(wanted) then
-          wanted = budget.overflowPlan -- the fit below decides whether the overflow has room
-        end
-        if budget.rung > rung then binding, rung = index, budget.rung end
-        if wanted > plan then plan, binding, rung = wanted, index, math.max(rung, budget.rung) end
-      end
-      if binding == 0 then binding = index end
-    end
-  end
-  if not amountsOf(plan) then break end
-end
-
-if not amountsOf(plan) then
-  local seen = view(binding)
-  return { 5, plan, budgets[binding].rung, binding, seen.settled, seen.held, limitText(seen) }
-end
-
--- Does the plan fit? Returns nothing when it does, else the budget that has no room.
-local function shortBudget(candidate)
-  overflowing = {}
-  for index = 1, budgetCount do
-    if applies(candidate, index) then
-      local budget, seen = budgets[index], view(index)
-      if seen.missing then return index, 12 end
-      if seen.frozen and budget.enforced then return index, 7 end
-      local within, withinOverflow, countable = fits(seen, plans[candidate][index])
-      if not countable then return index, 11 end
-      if budget.enforced and not within then
-        if not budget.overflowPlan or not withinOverflow then return index, 6 end
-        overflowing[index] = true
-      end
+-- Last attempts first: what they held is free for all that is decided below.
+local isVoided = false
+for index, call in ipairs(calls) do
+  if call.previous ~= "" and not reply[index] then
+    local key = KEYS[3 + callCount + index]
+    local last = redis.call("GET", key)
+    if stateOf(last) == "p" then
+      resolve(last, key, call.previous, "v", nil, 0)
+      redis.call("ZREM", KEYS[3], call.previous)
+      isVoided = true
     end
   end
 end
+if isVoided then writeSums() end
 
-local short, reason = shortBudget(plan)
-local firstShort, firstReason = short, reason
-while short and reason == 6 and plan < planCount - 1 do
-  plan = plan + 1
-  if amountsOf(plan) then short, reason = shortBudget(plan) end
-end
-if short then
-  local seen = view(firstShort)
-  if firstReason ~= 6 then return { firstReason, firstShort } end
-  return { 6, firstShort, seen.settled, seen.held, limitText(seen), withOverflowText(seen) }
-end
+local records, deadlines = {}, {}
 
--- Short windows. Nothing is written before every check has passed: a script is not rolled back.
-local rateWrites = {}
-for index = 1, rateCount do
-  local base = 5 + budgetCount * 2 + (index - 1) * 3
-  local interval, tolerance, perMinute, asked, slots = unpack(ARGV, ratesAt + (index - 1) * 5, ratesAt + (index - 1) * 5 + 4)
-  if interval ~= "" then
-    local tat = math.max(micros, tonumber(redis.call("GET", KEYS[base + 1]) or "0")) + tonumber(interval)
-    local wait = tat - (tonumber(tolerance) + tonumber(interval)) - micros
-    if wait > 0 then return { 8, index, integerText(math.ceil(wait / 1000)) } end
-    rateWrites[#rateWrites + 1] = { "SET", KEYS[base + 1], integerText(tat), "PX", integerText(math.ceil((tat - micros) / 1000) + 1) }
+-- Every check has passed: the hold stands.
+local function record(index, call, plan, binding, rung, overflowed)
+  local answer = { 0, plan, rung, 0, "0", "0", "0", overflowed, nowText }
+  if binding ~= 0 then
+    local view = views[call.budgets[binding].counterKey]
+    answer[4], answer[5], answer[6], answer[7] = binding, view.settled, heldText(view), limitText(view)
   end
-  if perMinute ~= "" then
-    local capacity = tonumber(perMinute)
-    local bucket = redis.call("HMGET", KEYS[base + 2], "b", "t")
-    local balance = capacity
-    if bucket[1] then
-      balance = math.min(capacity, tonumber(bucket[1]) + (now - tonumber(bucket[2])) * capacity / 60000)
+  local amounts = planOf(call, plan)
+  for position, budget in ipairs(call.budgets) do
+    if amounts[position] ~= "-" then hold(views[budget.counterKey], amounts[position]) end
+  end
+  local slots, tokens = "", ""
+  if call.rates[1] then slots, tokens = take(call.rates, call.id, call.asked, micros, now) end
+  records[#records + 1] = KEYS[3 + index]
+  records[#records + 1] = openText(plan .. " " .. rung .. " " .. overflowed, call.terms.counters, call.planText(plan), slots, tokens,
+    call.head, ARGV[call.at + 2 + plan * 2])
+  deadlines[#deadlines + 1] = deadline
+  deadlines[#deadlines + 1] = call.id
+  return answer
+end
+
+local function decide(index, call)
+  local plan, rung, overflowed, refusal = 0, 0, 0, nil
+  local binding = plenty(call, now)
+  if not binding then
+    refusal, plan, binding, rung = planInForce(call, now)
+    if refusal then return refusal end
+    refusal, plan, overflowed = fittingPlan(call, plan, now)
+    if refusal then return refusal end
+  end
+  local code, limit, waitMs = refusedBy(call.rates, call.asked, micros, now)
+  if code then return { code, limit, waitMs } end
+  return record(index, call, plan, binding, rung, overflowed)
+end
+
+-- The same id twice in one batch: the second meets the first.
+local taken = {}
+for index, call in ipairs(calls) do
+  if not reply[index] then
+    local twin = taken[call.id]
+    if twin then
+      reply[index] = { 1, "p", integerText(twin[2]), integerText(twin[3]), integerText(twin[8]) }
+    else
+      reply[index] = decide(index, call)
+      if reply[index][1] == 0 then taken[call.id] = reply[index] end
     end
-    local needed = math.min(tonumber(asked), capacity)
-    if balance < needed then return { 9, index, integerText(math.ceil((needed - balance) * 60000 / capacity)) } end
-    rateWrites[#rateWrites + 1] = { "HSET", KEYS[base + 2], "b", string.format("%.6f", balance - tonumber(asked)), "t", integerText(now) }
-    rateWrites[#rateWrites + 1] = { "PEXPIRE", KEYS[base + 2], "3600000" }
-  end
-  if slots ~= "" then
-    redis.call("ZREMRANGEBYSCORE", KEYS[base + 3], "-inf", integerText(now))
-    if redis.call("ZCARD", KEYS[base + 3]) >= tonumber(slots) then return { 10, index } end
   end
 end
-
-local words, tokenRates, slotKeys = {}, {}, {}
-local overflowed = 0
-for index = 1, budgetCount do
-  if applies(plan, index) then
-    local amount = plans[plan][index]
-    if amount ~= "0" then redis.call("HINCRBY", budgets[index].counterKey, "h", amount) end
-    words[#words + 1] = budgets[index].counterKey .. "|" .. budgets[index].meter .. "|" .. amount
-    if overflowing[index] then overflowed = 1 end
-  end
+if #records > 0 then
+  redis.call("MSET", unpack(records))
+  redis.call("ZADD", KEYS[3], unpack(deadlines))
+  writeHolds(views)
+  writeWindows(deadline, micros, now)
 end
-local deadline = integerText(now + tonumber(ARGV[5]))
-for _, write in ipairs(rateWrites) do redis.call(unpack(write)) end
-for index = 1, rateCount do
-  local base = 5 + budgetCount * 2 + (index - 1) * 3
-  local at = ratesAt + (index - 1) * 5
-  if ARGV[at + 2] ~= "" then tokenRates[#tokenRates + 1] = KEYS[base + 2] .. "|" .. ARGV[at + 3] end
-  if ARGV[at + 4] ~= "" then
-    redis.call("ZADD", KEYS[base + 3], deadline, ARGV[1])
-    slotKeys[#slotKeys + 1] = KEYS[base + 3]
-  end
-end
-redis.call("HSET", KEYS[1], "st", "p", "l", table.concat(words, " "), "m", ARGV[8], "mp", ARGV[15 + plan * 2], "pl", plan, "rg", rung, "ov", overflowed,
-  "c", table.concat(slotKeys, " "), "q", table.concat(tokenRates, " "))
-redis.call("ZADD", KEYS[4], deadline, ARGV[1])
-
-if binding == 0 then return { 0, plan, rung, 0, "0", "0", "0", overflowed, integerText(now) } end
-local seen = view(binding)
-return { 0, plan, rung, binding, seen.settled, seen.held, limitText(seen), overflowed, integerText(now) }
+return reply

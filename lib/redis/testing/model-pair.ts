@@ -2,17 +2,38 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { meterAmounts } from "@/lib/domain/lines";
-import type { ReserveBudget, ReservePlan, ReserveResult } from "@/lib/domain/reservation";
+import type { ReserveBudget, ReservePlan, ReserveResult, ResolveResult } from "@/lib/domain/reservation";
 import { counterKey, ReservationModel } from "@/lib/domain/reservation";
 import type { ReserveInput, ReserveOutcome } from "@/lib/gateway/ports";
 import type { HotConnection } from "../client";
+import type { Concluded } from "../conclude-command";
+import { concludeCommand, concludedOf } from "../conclude-command";
 import { keysOf } from "../keys";
-import { reserveArguments, reserveKeys, reserveOutcome } from "../reserve-command";
-import { numberAt, runScript } from "../scripts";
+import { reserveCommand, reserveOutcome } from "../reserve-command";
+import { numberAt, runBatchScript, runScript } from "../scripts";
+import type { ExpireOutcome } from "../sweeper";
+import { expireReservation } from "../sweeper";
+
+/** One call of a batch: its reservation and what it asks of each plan. */
+export interface PairCall {
+  readonly id: string;
+  readonly plans: readonly ReservePlan[];
+}
+
+/** One end of a batch: cost and tokens of a settlement, or nothing for a void. */
+export interface PairEnd {
+  readonly id: string;
+  readonly settled: { readonly cost: bigint; readonly tokens: number } | null;
+}
 
 export const PERIOD = "D2026-01-01";
 export const BUDGETS = 3;
 export const LEASE_MS = 100;
+
+export interface ReservePair {
+  readonly model: ReserveResult;
+  readonly script: ReserveOutcome | "already";
+}
 
 /** Both sides of one sequence. */
 export class ModelPair {
@@ -21,6 +42,9 @@ export class ModelPair {
   readonly keys = keysOf(this.organisationId);
   readonly lines: readonly ReserveBudget[];
   readonly runId: string;
+  /** Everything that was settled, as the book of the day must say. */
+  private book = 0n;
+  private readonly terms: readonly ReserveInput["budgets"][];
 
   constructor(
     private readonly store: HotConnection,
@@ -28,6 +52,12 @@ export class ModelPair {
     private readonly scale: bigint,
   ) {
     this.lines = lines.map((line, index) => ({ ...line, budgetId: `b${String(index)}`, periodId: PERIOD }));
+    this.terms = [0, 1].map(() =>
+      this.lines.map((line) => ({
+        ...line,
+        rungs: line.steps.map((step) => `${String(step.atBasisPoints)}:${String(step.plan)}`).join(","),
+      })),
+    );
     this.model.nowMs = 1_000_000;
     this.runId = store.runId() ?? "";
   }
@@ -64,78 +94,99 @@ export class ModelPair {
     await this.store.redis.hset(this.keys.limit(id), `g:${PERIOD}`, text);
   }
 
-  async reserve(
-    id: string,
-    plans: readonly ReservePlan[],
-  ): Promise<{ model: ReserveResult; script: ReserveOutcome | "already" }> {
-    const model = this.model.reserve({ reservationId: id, leaseMs: LEASE_MS, budgets: this.lines, plans });
-    const input: ReserveInput = {
+  private inputOf(call: PairCall, terms: number): ReserveInput {
+    return {
       organisationId: this.organisationId,
-      reservationId: id,
+      reservationId: call.id,
       epoch: "7",
       windowStartMs: 0,
       windowEndMs: Number.MAX_SAFE_INTEGER,
-      budgets: this.lines.map((line) => ({
-        ...line,
-        rungs: line.steps.map((step) => `${String(step.atBasisPoints)}:${String(step.plan)}`).join(","),
-      })),
-      plans: plans.map((plan) =>
+      budgets: this.terms[terms] ?? [],
+      plans: call.plans.map((plan) =>
         plan === "denied" ? plan : plan.map((amount) => (amount === null ? null : String(amount))),
       ),
       rateLimits: [],
       askedTokens: 0,
       headJson: "{}",
-      headPatches: plans.map(() => ""),
+      headPatches: call.plans.map(() => ""),
       previous: null,
     };
-    const reply = await runScript(
-      this.store.redis,
-      "reserve",
-      reserveKeys(input),
-      reserveArguments(input, this.runId, LEASE_MS, String(this.model.nowMs)),
-    );
-    return { model, script: numberAt(reply, 0) === 1 ? "already" : reserveOutcome(reply) };
   }
 
-  async end(kind: "settle" | "expire", id: string, cost: bigint, tokens: number): Promise<void> {
-    const amounts = meterAmounts(cost, tokens, tokens);
-    const texts = [cost, amounts.input_tokens, amounts.output_tokens, amounts.total_tokens].map(String);
-    const keys = [
-      this.keys.reservation(id),
-      this.keys.generation,
-      this.keys.deadlines,
-      this.keys.usage,
-      this.keys.book("d"),
-    ];
-    if (kind === "settle") {
-      const model = this.model.settle(id, amounts);
-      const reply = await runScript(this.store.redis, "settle", keys, [
-        id,
-        this.runId,
-        ...texts,
-        "USD",
-        texts[0] ?? "0",
-        "{}",
-      ]);
-      // A late settle leaves a marker; the model keeps the first state. Both touch no counter.
-      expect([0, 1, 2, 4].indexOf(numberAt(reply, 0)) >= 0).toBe(true);
-      expect(numberAt(reply, 0) === 0).toBe(model === "done");
-      return;
-    }
-    const model = this.model.expire(id, amounts);
-    const reply = await runScript(this.store.redis, "expire", keys, [
-      id,
+  /** One batch of the script, one call after another in the model. Calls alternate between two equal terms. */
+  async reserve(calls: readonly PairCall[]): Promise<ReservePair[]> {
+    const models = calls.map((call) =>
+      this.model.reserve({ reservationId: call.id, leaseMs: LEASE_MS, budgets: this.lines, plans: call.plans }),
+    );
+    const { keys, args } = reserveCommand(
+      calls.map((call, index) => this.inputOf(call, index % 2)),
       this.runId,
+      LEASE_MS,
       String(this.model.nowMs),
-      ...texts,
-      "USD",
-      texts[0] ?? "0",
-      "{}",
-    ]);
-    expect({ 0: "done", 1: "not_due", 2: "nothing" }[numberAt(reply, 0)]).toBe(model);
+    );
+    const replies = await runBatchScript(this.store.redis, "reserve", keys, args);
+    expect(replies).toHaveLength(calls.length);
+    return models.map((model, index) => {
+      const reply = replies[index] ?? [];
+      return { model, script: numberAt(reply, 0) === 1 ? "already" : reserveOutcome(reply) };
+    });
+  }
+
+  /** One batch of settlements and voids: what the model and what the script say of each. */
+  async conclude(ends: readonly PairEnd[]): Promise<{ model: ResolveResult; script: Concluded["outcome"] }[]> {
+    const models = ends.map(({ id, settled }) =>
+      settled === null
+        ? this.model.void(id)
+        : this.model.settle(id, meterAmounts(settled.cost, settled.tokens, settled.tokens)),
+    );
+    const { keys, args } = concludeCommand(
+      this.organisationId,
+      ends.map(({ id, settled }) => ({
+        reservationId: id,
+        settlement: settled && {
+          cost: String(settled.cost),
+          inputTokens: settled.tokens,
+          outputTokens: settled.tokens,
+          priceCurrency: "USD",
+          priceAmount: String(settled.cost),
+          day: "2026-01-01",
+          resultJson: "{}",
+        },
+        late: null,
+      })),
+      this.runId,
+    );
+    const concluded = concludedOf(await runScript(this.store.redis, "conclude", keys, args));
+    expect(concluded).toHaveLength(ends.length);
+    for (const [index, { settled }] of ends.entries()) {
+      if (settled === null || models[index] !== "done") continue;
+      this.book += settled.cost;
+      expect(concluded[index]?.streamId).toMatch(/^\d+-\d+$/u);
+    }
+    return models.map((model, index) => ({ model, script: concluded[index]?.outcome ?? "fenced" }));
+  }
+
+  /** What the model and what the script say. */
+  async expire(id: string, cost: bigint, tokens: number): Promise<{ model: ResolveResult; script: ExpireOutcome }> {
+    const meters = meterAmounts(cost, tokens, tokens);
+    const model = this.model.expire(id, meters);
+    const script = await expireReservation(this.store, this.organisationId, {
+      reservationId: id,
+      meters,
+      priceCurrency: "USD",
+      priceAmount: String(cost),
+      day: "2026-01-01",
+      eventJson: "{}",
+      nowMs: this.model.nowMs,
+    });
+    if (model === "done") this.book += cost;
+    return { model, script };
   }
 
   async agree(): Promise<void> {
+    expect(BigInt((await this.store.redis.hget(this.keys.book("2026-01-01"), "USD")) ?? "0")).toBe(this.book);
+    const open = [...this.model.reservations].filter(([, one]) => one.state === "pending").map(([id]) => id);
+    expect(new Set(await this.store.redis.zrange(this.keys.deadlines, 0, -1))).toEqual(new Set(open));
     for (const line of this.lines) {
       const [settled, held] = await this.store.redis.hmget(this.keys.counter(line.budgetId, PERIOD), "s", "h");
       const counter = this.model.counters.get(counterKey(line.budgetId, PERIOD)) ?? { settled: 0n, held: 0n };

@@ -1,7 +1,8 @@
--- Reads one budget fresh: what is used, what may be used, how full it is.
--- Requires amount.lua. Amounts of up to 15 digits (a million of most currencies in nanos) and sums of four of them are
--- exact as doubles, and plain numbers cost a fifth of limbs; a view has one or the other (`small`).
+-- One budget as this script sees it: read once, then kept up with what the script itself holds. Requires amount.lua.
+-- Amounts of up to 15 digits (a million of most currencies in nanos) and sums of four of them are exact as doubles, and
+-- plain numbers cost a fifth of limbs; a view has one or the other (`small`).
 local SMALL_DIGITS = 15
+local SMALL_MAX = 1000000000000000
 
 local function activeGrants(text, nowMs)
   local hi, lo = 0, 0
@@ -14,10 +15,10 @@ local function activeGrants(text, nowMs)
   return hi, lo
 end
 
-local function readLimbs(view, amounts, nowMs)
+local function readLimbs(view, held, amounts, nowMs)
   local shi, slo = amountParse(view.settled)
-  local hhi, hlo = amountParse(view.held)
-  view.usedHi, view.usedLo = amountAdd(shi, slo, hhi, hlo)
+  view.heldHi, view.heldLo = amountParse(held)
+  view.usedHi, view.usedLo = amountAdd(shi, slo, view.heldHi, view.heldLo)
   view.limitHi, view.limitLo = amountParse(amounts[1])
   if amounts[4] then
     local ghi, glo = activeGrants(amounts[4], nowMs)
@@ -31,18 +32,62 @@ local function readBudget(counterKey, limitKey, periodId, nowMs)
   local counter = redis.call("HMGET", counterKey, "s", "h")
   local amounts = redis.call("HMGET", limitKey, "l", "o", "f", "g:" .. periodId)
   local limit, overflow = amounts[1], amounts[2] or "0"
-  local view = { settled = counter[1] or "0", held = counter[2] or "0", frozen = amounts[3] == "1", missing = not limit }
+  local held = counter[2] or "0"
+  local view = { key = counterKey, added = 0, settled = counter[1] or "0", frozen = amounts[3] == "1", missing = not limit }
   if view.missing then return view end
-  view.small = not amounts[4] and #view.settled <= SMALL_DIGITS and #view.held <= SMALL_DIGITS
+  view.small = not amounts[4] and #view.settled <= SMALL_DIGITS and #held <= SMALL_DIGITS
     and #limit <= SMALL_DIGITS and #overflow <= SMALL_DIGITS
   if view.small then
-    view.used = tonumber(view.settled) + tonumber(view.held)
+    view.held = tonumber(held)
+    view.used = tonumber(view.settled) + view.held
     view.limit = tonumber(limit)
     view.withOverflow = view.limit + tonumber(overflow)
   else
-    readLimbs(view, amounts, nowMs)
+    amounts[2] = overflow
+    readLimbs(view, held, amounts, nowMs)
   end
   return view
+end
+
+local function limbs(number)
+  return math.floor(number / LIMB), number % LIMB
+end
+
+local function turnIntoLimbs(view)
+  view.small = false
+  view.heldHi, view.heldLo = limbs(view.held)
+  view.usedHi, view.usedLo = limbs(view.used)
+  view.limitHi, view.limitLo = limbs(view.limit)
+  view.withOverflowHi, view.withOverflowLo = limbs(view.withOverflow)
+end
+
+-- The view after a hold of this amount, which writeHolds adds to the counter.
+local function hold(view, amount)
+  if view.small then
+    if #amount <= SMALL_DIGITS and view.used < SMALL_MAX then
+      local number = tonumber(amount)
+      view.held, view.used, view.added = view.held + number, view.used + number, view.added + number
+      return
+    end
+    turnIntoLimbs(view)
+  end
+  view.large = view.large or {}
+  view.large[#view.large + 1] = amount
+  local hi, lo = amountParse(amount)
+  view.heldHi, view.heldLo = amountAdd(view.heldHi, view.heldLo, hi, lo)
+  view.usedHi, view.usedLo = amountAdd(view.usedHi, view.usedLo, hi, lo)
+end
+
+local function writeHolds(all)
+  for _, view in pairs(all) do
+    if view.added > 0 then redis.call("HINCRBY", view.key, "h", string.format("%.0f", view.added)) end
+    for _, amount in ipairs(view.large or {}) do redis.call("HINCRBY", view.key, "h", amount) end
+  end
+end
+
+local function heldText(view)
+  if view.small then return string.format("%.0f", view.held) end
+  return amountText(view.heldHi, view.heldLo)
 end
 
 local function limitText(view)
@@ -57,20 +102,22 @@ end
 
 -- used / limit >= basisPoints / 10000, exactly. A limit of nothing is full from the start.
 local function reached(view, basisPoints)
+  local uhi, ulo, lhi, llo
   if view.small then
     local limit = view.limit
     if limit == 0 then return true end
-    -- Products up to 1e19 are not exact, but doubles err by less than one part in 1e15: only a near tie needs limbs.
+    -- Products up to 2e19 are not exact, but doubles err by less than one part in 1e15: only a near tie needs limbs.
     local left, right = view.used * 10000, limit * basisPoints
     if left > right * 1.000000001 then return true end
     if left < right * 0.999999999 then return false end
-    local uhi, ulo = amountTimes(math.floor(view.used / LIMB), view.used % LIMB, 10000)
-    local lhi, llo = amountTimes(math.floor(limit / LIMB), limit % LIMB, basisPoints)
-    return amountLessOrEqual(lhi, llo, uhi, ulo)
+    uhi, ulo = limbs(view.used)
+    lhi, llo = limbs(limit)
+  else
+    if view.limitHi == 0 and view.limitLo == 0 then return true end
+    uhi, ulo, lhi, llo = view.usedHi, view.usedLo, view.limitHi, view.limitLo
   end
-  if view.limitHi == 0 and view.limitLo == 0 then return true end
-  local uhi, ulo = amountTimes(view.usedHi, view.usedLo, 10000)
-  local lhi, llo = amountTimes(view.limitHi, view.limitLo, basisPoints)
+  uhi, ulo = amountTimes(uhi, ulo, 10000)
+  lhi, llo = amountTimes(lhi, llo, basisPoints)
   return amountLessOrEqual(lhi, llo, uhi, ulo)
 end
 
@@ -82,9 +129,9 @@ local function fits(view, amount)
   end
   local uhi, ulo, lhi, llo, ohi, olo = view.usedHi, view.usedLo, view.limitHi, view.limitLo, view.withOverflowHi, view.withOverflowLo
   if view.small then
-    uhi, ulo = math.floor(view.used / LIMB), view.used % LIMB
-    lhi, llo = math.floor(view.limit / LIMB), view.limit % LIMB
-    ohi, olo = math.floor(view.withOverflow / LIMB), view.withOverflow % LIMB
+    uhi, ulo = limbs(view.used)
+    lhi, llo = limbs(view.limit)
+    ohi, olo = limbs(view.withOverflow)
   end
   local ahi, alo = amountParse(amount)
   local thi, tlo = amountAdd(uhi, ulo, ahi, alo)

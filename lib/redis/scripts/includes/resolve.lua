@@ -1,7 +1,6 @@
--- The one way a reservation ends. `lines` are "counterKey|meter|held" joined by spaces, as reserve wrote them.
--- actual[meter] is a decimal text; for a void every actual is nil and only the hold returns.
-local MARKER_TTL_MS = 600000
-
+-- The one way a reservation ends. Requires time.lua, sums.lua, reservation.lua. actual[meter] is a decimal text; for a void
+-- there is none and only the hold returns. The caller takes the id off the deadlines and writes the sums.
+-- Returns head and patch of the usage event.
 local function eachWord(text, visit)
   if text and text ~= "" then
     for word in string.gmatch(text, "[^ ]+") do visit(word) end
@@ -22,17 +21,25 @@ local function correctTokenRates(rates, actualTokens)
   end)
 end
 
-local function resolve(reservationKey, deadlinesKey, reservationId, state, actual, actualTokens)
-  local stored = redis.call("HMGET", reservationKey, "l", "c", "q")
-  for key, meter, held in string.gmatch(stored[1] or "", "([^| ]+)|([^| ]+)|(%d+)") do
-    if held ~= "0" then redis.call("HINCRBY", key, "h", "-" .. held) end
-    local amount = actual and actual[meter]
-    if amount and amount ~= "0" then redis.call("HINCRBY", key, "s", amount) end
+local function resolve(stored, reservationKey, reservationId, state, actual, actualTokens)
+  local counterText, amounts, slots, tokenRates, head, patch = openParts(stored)
+  local counters, index = countersOf(counterText), 0
+  local costNumber = actual and smallNumber(actual.cost)
+  for held in string.gmatch(amounts, "%S+") do
+    index = index + 1
+    if held ~= "-" then
+      local counter = counters[index]
+      add(counter.key, "h", held, smallNumber(held), -1)
+      if actual and counter.meter == "cost" then
+        add(counter.key, "s", actual.cost, costNumber, 1)
+      elseif actual then
+        local amount = actual[counter.meter]
+        add(counter.key, "s", amount, smallNumber(amount), 1)
+      end
+    end
   end
-  releaseSlots(reservationId, stored[2])
-  correctTokenRates(stored[3], actualTokens)
-  redis.call("ZREM", deadlinesKey, reservationId)
-  redis.call("DEL", reservationKey)
-  redis.call("HSET", reservationKey, "st", state)
-  redis.call("PEXPIRE", reservationKey, MARKER_TTL_MS)
+  if slots ~= "" then releaseSlots(reservationId, slots) end
+  if tokenRates ~= "" then correctTokenRates(tokenRates, actualTokens) end
+  mark(reservationKey, state)
+  return head, patch
 end

@@ -1,0 +1,78 @@
+--[[
+  Ends reservations of one organisation: settles each with what its call cost and appends its usage event, or voids it.
+  Idempotent by reservation id. Where no reservation is open a settlement touches no counter and appends a late event.
+
+  KEYS[1] generation  KEYS[2] deadlines  KEYS[3] usage stream
+  KEYS[..] a reservation for each end, then for each the book of its UTC day (for a void the reservation again)
+  ARGV[1] run id
+  per end: reservation id, cost ("" voids: what follows is ignored), input tokens, output tokens, total tokens,
+           price currency, amount in it, what the end adds to the usage event (JSON); then head of the event and the plan's
+           differences in it (JSON, see reserve), which only an end that was answered late says: an open reservation has them
+
+  A void of an id never seen leaves a marker, so that a reserve whose answer got lost cannot take its hold afterwards.
+
+  Returns {code, stream id or ""} for each, one after another:
+  0 settled or voided, 1 already so, 2 nothing was open (of a void nothing remains to do; of a settlement nothing is written
+  unless it has its head: then a late event), 3 fenced, 4 already late
+]]
+--- @include "includes/time.lua"
+--- @include "includes/sums.lua"
+--- @include "includes/reservation.lua"
+--- @include "includes/resolve.lua"
+
+local count = (#KEYS - 3) / 2
+local stored = redis.call("MGET", KEYS[1], unpack(KEYS, 4, 3 + count))
+local isFenced = stored[1] ~= ARGV[1]
+local reply, ended = {}, {}
+
+local function append(kind, head, patch, result)
+  return redis.call("XADD", KEYS[3], "*", "k", kind, "h", head, "p", patch, "e", result)
+end
+
+local function void(index, id, key, state)
+  if state == "v" then return 1 end
+  if not state then mark(key, "v") end
+  if state ~= "p" then return 2 end
+  resolve(stored[index + 1], key, id, "v", nil, 0)
+  return 0
+end
+
+local function settle(index, id, key, state, at)
+  if state == "s" then return 1 end
+  if state == "l" then return 4 end
+  if state ~= "p" then
+    if ARGV[at + 8] == "" then return 2 end
+    mark(key, "l")
+    return 2, append("late", ARGV[at + 8], ARGV[at + 9], ARGV[at + 7])
+  end
+  local actual = {
+    cost = ARGV[at + 1], input_tokens = ARGV[at + 2], output_tokens = ARGV[at + 3], total_tokens = ARGV[at + 4], requests = "1",
+  }
+  local head, patch = resolve(stored[index + 1], key, id, "s", actual, tonumber(ARGV[at + 4]))
+  add(KEYS[3 + count + index], ARGV[at + 5], ARGV[at + 6], smallNumber(ARGV[at + 6]), 1)
+  return 0, append("settled", head, patch, ARGV[at + 7])
+end
+
+-- The same id twice in one batch: the second sees what the first has left.
+local seen = {}
+for index = 1, count do
+  local at = 2 + (index - 1) * 10
+  local id, key = ARGV[at], KEYS[3 + index]
+  local code, streamId = 3, nil
+  if not isFenced then
+    local state = seen[id] or stateOf(stored[index + 1])
+    if ARGV[at + 1] == "" then
+      code = void(index, id, key, state)
+      seen[id] = (code == 0 or not state) and "v" or state
+    else
+      code, streamId = settle(index, id, key, state, at)
+      seen[id] = code == 0 and "s" or streamId and "l" or state
+    end
+    if code == 0 then ended[#ended + 1] = id end
+  end
+  reply[#reply + 1] = code
+  reply[#reply + 1] = streamId or ""
+end
+if #ended > 0 then redis.call("ZREM", KEYS[2], unpack(ended)) end
+writeSums()
+return reply

@@ -1,0 +1,128 @@
+-- The rung in force and whether its plan fits. Requires budget-view.lua. A call has `budgets` (of its terms), `planCount`
+-- and `planText(number)`: an amount for each budget ("-" where it charges none), or "d" for a denial.
+local views = {}
+
+local function viewOf(budget, nowMs)
+  local view = views[budget.counterKey]
+  if not view then
+    view = readBudget(budget.counterKey, budget.limitKey, budget.periodId, nowMs)
+    views[budget.counterKey] = view
+  end
+  return view
+end
+
+-- Basis points of the highest rung reached, and its plan.
+local function rungOf(budget, view)
+  local at, plan = 0, 0
+  if not budget.firstRung or not reached(view, budget.firstRung) then return at, plan end
+  for basisPoints, number in string.gmatch(budget.rungs, "(%d+):(%d+)") do
+    if not reached(view, tonumber(basisPoints)) then break end -- rungs rise
+    at, plan = tonumber(basisPoints), tonumber(number)
+  end
+  return at, plan
+end
+
+-- Amounts of a plan by budget, taken apart when it is first looked at; false for a denial.
+local function planOf(call, number)
+  local amounts = call.plans[number]
+  if amounts ~= nil then return amounts end
+  amounts = false
+  local text = call.planText(number)
+  if text ~= "d" then
+    amounts = {}
+    for amount in string.gmatch(text, "%S+") do amounts[#amounts + 1] = amount end
+  end
+  call.plans[number] = amounts
+  return amounts
+end
+
+-- Whether the mildest plan fits with every budget below its first rung: what all but few calls find. Returns the first
+-- budget charged (0: none). Says nothing where it is not plainly so; the rules below decide then.
+local function plenty(call, nowMs)
+  local amounts = planOf(call, 0)
+  if not amounts then return nil end
+  local first = 0
+  for index, budget in ipairs(call.budgets) do
+    local amount = amounts[index]
+    if amount ~= "-" then
+      local view = viewOf(budget, nowMs)
+      if not view.small or #amount > SMALL_DIGITS or view.frozen then return nil end
+      local total = view.used + tonumber(amount)
+      if total >= SMALL_MAX then return nil end
+      if budget.enforced then
+        if total > view.limit then return nil end
+        if budget.firstRung and view.used * 10000 >= view.limit * budget.firstRung * 0.999999999 then return nil end
+      end
+      if first == 0 then first = index end
+    end
+  end
+  return first
+end
+
+-- The strictest rung of every budget that the plan would charge; a stricter plan may charge others, so look again.
+-- Returns a refusal, or nil, the plan, and what binds it: budget (0: none) and rung.
+local function planInForce(call, nowMs)
+  local plan, binding, rung = 0, 0, 0
+  local examined = -1
+  while plan ~= examined and planOf(call, plan) do
+    examined = plan
+    local amounts = planOf(call, plan)
+    for index, budget in ipairs(call.budgets) do
+      if amounts[index] ~= "-" then
+        local view = viewOf(budget, nowMs)
+        if view.missing then return { 12, index } end
+        if budget.enforced then
+          if view.frozen then return { 7, index } end
+          local at, wanted = rungOf(budget, view)
+          if at >= 10000 and budget.overflowPlan and not planOf(call, wanted) then
+            wanted = budget.overflowPlan -- the fit below decides whether the overflow has room
+          end
+          if at > rung then binding, rung = index, at end
+          if wanted > plan then plan, binding, rung = wanted, index, math.max(rung, at) end
+        end
+        if binding == 0 then binding = index end
+      end
+    end
+  end
+  if planOf(call, plan) then return nil, plan, binding, rung end
+  local budget = call.budgets[binding]
+  local view = viewOf(budget, nowMs)
+  local at = rungOf(budget, view)
+  return { 5, plan, at, binding, view.settled, heldText(view), limitText(view) }
+end
+
+-- Nothing where the plan fits, else the budget without room and the code why. The second table: budgets that use overflow.
+local function shortOf(call, plan, nowMs, overflowing)
+  local amounts = planOf(call, plan)
+  for index, budget in ipairs(call.budgets) do
+    if amounts[index] ~= "-" then
+      local view = viewOf(budget, nowMs)
+      if view.missing then return index, 12 end
+      if view.frozen and budget.enforced then return index, 7 end
+      local within, withinOverflow, countable = fits(view, amounts[index])
+      if not countable then return index, 11 end
+      if budget.enforced and not within then
+        if not budget.overflowPlan or not withinOverflow then return index, 6 end
+        overflowing.used = true
+      end
+    end
+  end
+end
+
+-- A stricter plan may be cheaper: the first that fits is taken. Returns a refusal, or nil, the plan and 1 for overflow.
+local function fittingPlan(call, plan, nowMs)
+  local overflowing = {}
+  local short, reason = shortOf(call, plan, nowMs, overflowing)
+  local firstShort, firstReason = short, reason
+  while short and reason == 6 and plan < call.planCount - 1 do
+    plan = plan + 1
+    if planOf(call, plan) then
+      overflowing = {}
+      short, reason = shortOf(call, plan, nowMs, overflowing)
+    end
+  end
+  if not short then return nil, plan, overflowing.used and 1 or 0 end
+  if firstReason ~= 6 then return { firstReason, firstShort } end
+  local view = viewOf(call.budgets[firstShort], nowMs)
+  return { 6, firstShort, view.settled, heldText(view), limitText(view), withOverflowText(view) }
+end
