@@ -90,7 +90,7 @@ function readReservation(
   organisationId: string,
   stored: StoredReservation,
 ): { id: string; expired: ExpiredReservation } | null {
-  const head = usageEventHead.safeParse({ ...parseObject(stored.headJson), ...parseObject(stored.headPatchJson) });
+  const head = usageEventHead.safeParse(parseObject(stored.headJson));
   if (!head.success) {
     // Its hold stays and is seen by reconcile: ending it at a guess could bill the wrong budget.
     deps.log.error({ organisationId, reservationId: stored.id }, "a reservation has no readable head");

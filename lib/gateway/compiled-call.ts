@@ -21,8 +21,6 @@ export interface Serving {
   readonly price: PriceDocument;
   /** Units of the organisation's currency per unit of the price's; null where they are the same. */
   readonly fxRate: string | null;
-  /** What this serving says in the usage event's head: JSON members without braces. */
-  readonly headPart: string;
 }
 
 export interface CompiledCall {
@@ -37,8 +35,9 @@ export interface CompiledCall {
   readonly resetsAtMs: readonly number[];
   /** A charged line of the usage event by budget, up to the digits of its amount. */
   readonly linePrefixes: readonly string[];
-  /** Static part of the usage event's head: JSON text without its closing brace. */
-  readonly headPrefix: string;
+  /** What all calls say in the usage event's head, and by plan what its serving says there (see EventHead). */
+  readonly headOpening: string;
+  readonly headServings: readonly string[];
 }
 
 export interface CallShape {
@@ -64,7 +63,7 @@ function fxAt(view: OrganisationView, base: string, nowMs: number): string | nul
   )?.rate;
 }
 
-type ServingResult = Omit<Serving, "plan" | "headPart"> | Denial;
+type ServingResult = Omit<Serving, "plan"> | Denial;
 
 /** Where a model is served for this caller, or why it is not. */
 export function servingOf(
@@ -165,10 +164,10 @@ function compile(view: OrganisationView, chain: CallerChain, shape: CallShape, n
   const servings = decision.plans.map((plan): Serving | undefined => {
     if (plan.kind === "deny") return undefined;
     const serving = servingOf(view, chain, plan.model, shape.kind, nowMs);
-    return isServing(serving) ? { plan, ...serving, headPart: headPartOf(serving) } : undefined;
+    return isServing(serving) ? { plan, ...serving } : undefined;
   });
   const { lines, resetsAtMs, startMs, endMs } = linesOf(view, decision, nowMs);
-  const prefix = {
+  const opening = {
     organisationId: view.organisation.id,
     appId: chain.appId,
     consumerPath: chain.consumerPath,
@@ -188,7 +187,8 @@ function compile(view: OrganisationView, chain: CallerChain, shape: CallShape, n
     lines,
     resetsAtMs,
     linePrefixes: lines.map((line) => `{"b":"${line.budgetId}","p":"${line.periodId}","m":"${line.meter}","a":"`),
-    headPrefix: JSON.stringify(prefix).slice(0, -1),
+    headOpening: `${JSON.stringify(opening).slice(0, -1)},`,
+    headServings: servings.map((serving) => (serving ? `${headPartOf(serving)},` : "")),
   };
 }
 

@@ -37,6 +37,22 @@ export interface ReserveRateLimit {
   readonly concurrency: number | null;
 }
 
+/**
+ * UsageEventHead as JSON, in pieces: what is the same for all calls of one list of budgets is told the store once a batch.
+ * Of plan p the head is opening + call + servings[p] + held[p].
+ */
+export interface EventHead {
+  readonly opening: string;
+  readonly call: string;
+  /** By plan; the same for all calls of one list of budgets, as `opening` is. */
+  readonly servings: readonly string[];
+  readonly held: readonly string[];
+}
+
+export function headText(head: EventHead, plan: number): string {
+  return `${head.opening}${head.call}${head.servings[plan] ?? ""}${head.held[plan] ?? ""}`;
+}
+
 export interface ReserveInput {
   readonly organisationId: string;
   readonly reservationId: string;
@@ -49,9 +65,7 @@ export interface ReserveInput {
   readonly plans: readonly (readonly (string | null)[] | "denied")[];
   readonly rateLimits: readonly ReserveRateLimit[];
   readonly askedTokens: number;
-  /** Head of the usage event (UsageEventHead as JSON) under plan 0, and per plan what differs (JSON or ""). */
-  readonly headJson: string;
-  readonly headPatches: readonly string[];
+  readonly head: EventHead;
   readonly previous: { readonly reservationId: string; readonly resolution: "void" | "keep" } | null;
 }
 

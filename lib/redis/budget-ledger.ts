@@ -1,7 +1,7 @@
 /** BudgetLedger on Redis: one script a call before the upstream, one after it. What happens around them is GatewayCalls. */
 import type { Clock } from "@/lib/domain/clock";
 import type { BudgetLedger, ReserveInput, ReserveOutcome } from "@/lib/gateway/ports";
-import { StoreUnavailable } from "@/lib/gateway/ports";
+import { headText, StoreUnavailable } from "@/lib/gateway/ports";
 import { readBalances } from "./balances";
 import { OrganisationBatches } from "./batch";
 import type { HotConnection } from "./client";
@@ -64,8 +64,7 @@ async function reserve(input: ReserveInput, parts: Parts): Promise<ReserveOutcom
       calls.opened(organisationId, {
         reservationId,
         ...packedHold(input, outcome.plan),
-        headJson: input.headJson,
-        headPatchJson: input.headPatches[outcome.plan] ?? "",
+        headJson: headText(input.head, outcome.plan),
         rungBasisPoints: outcome.rungBasisPoints,
         isOverflow: outcome.isOverflow,
       });

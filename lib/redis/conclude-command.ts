@@ -6,8 +6,8 @@ import { keysOf } from "./keys";
 export interface CallEnd {
   readonly reservationId: string;
   readonly settlement: Settlement | null;
-  /** Head of the usage event and what the plan changes in it, for a settlement whose reservation is not open any more. */
-  readonly late: { readonly headJson: string; readonly headPatchJson: string } | null;
+  /** Head of the usage event as JSON, for a settlement whose reservation is not open any more; "" otherwise. */
+  readonly lateHeadJson: string;
 }
 
 export interface Concluded {
@@ -20,7 +20,7 @@ export interface Concluded {
   readonly streamId: string;
 }
 
-const VOID = ["", "", "", "", "", "", "", "", ""];
+const VOID = ["", "", "", "", "", "", "", ""];
 /** By result code of conclude-n.lua. */
 const OUTCOMES = ["done", "already", "late", "fenced", "already"] as const;
 
@@ -34,7 +34,7 @@ export function concludeCommand(
   const reservations: string[] = [];
   const books: string[] = [];
   const args = [runId];
-  for (const { reservationId, settlement, late } of ends) {
+  for (const { reservationId, settlement, lateHeadJson } of ends) {
     const reservation = keys.reservation(reservationId);
     reservations.push(reservation);
     books.push(settlement === null ? reservation : keys.book(settlement.day));
@@ -49,8 +49,7 @@ export function concludeCommand(
         settlement.priceCurrency,
         settlement.priceAmount,
         settlement.resultJson,
-        late?.headJson ?? "",
-        late?.headPatchJson ?? "",
+        lateHeadJson,
       );
     }
   }

@@ -120,13 +120,15 @@ describe("a gateway whose Redis lost its latest writes", () => {
     const { store, event, mark, rollBack, organisation } = await bench();
     const gateway = gatewayOn(store);
     const call = event();
-    const patch = JSON.stringify({ modelServed: "sandbox-small" });
+    const head = JSON.stringify({ modelServed: "sandbox-small" });
     mark();
     const input = await reserveInputFor(store.redis, call);
-    expect((await gateway.reserve({ ...input, headPatches: [patch] })).code).toBe("reserved");
+    expect(
+      (await gateway.reserve({ ...input, head: { opening: "", call: head, servings: [""], held: [""] } })).code,
+    ).toBe("reserved");
     await rollBack();
     await gateway.heartbeat();
     const [stored] = await readReservations(store, organisation.organisationId, [`${call.requestId}:0`]);
-    expect(stored).toMatchObject({ headPatchJson: patch, rungBasisPoints: 0, isOverflow: false });
+    expect(stored).toMatchObject({ headJson: head, rungBasisPoints: 0, isOverflow: false });
   });
 });

@@ -48,7 +48,6 @@ const UNKNOWN_CALL: OpenCall = {
   counters: "",
   amounts: "",
   headJson: "",
-  headPatchJson: "",
   rungBasisPoints: 0,
   isOverflow: false,
   usageJson: "",
@@ -118,9 +117,9 @@ export class GatewayCalls {
   private async sendEnd(organisationId: string, call: OpenCall): Promise<Concluded> {
     const { reservationId } = call;
     const settlement = call.end?.settlement ?? null;
-    const concluded = await this.ends.add(organisationId, { reservationId, settlement, late: null });
+    const concluded = await this.ends.add(organisationId, { reservationId, settlement, lateHeadJson: "" });
     if (settlement === null || concluded.outcome !== "late") return concluded;
-    return this.ends.add(organisationId, { reservationId, settlement, late: call });
+    return this.ends.add(organisationId, { reservationId, settlement, lateHeadJson: call.headJson });
   }
 
   /** Delivers an end. Throws what Redis throws; it stays with us then, and while the organisation is fenced. */
@@ -180,7 +179,6 @@ export class GatewayCalls {
         call.amounts,
         call.headJson,
         settlement?.resultJson ?? "",
-        call.headPatchJson,
         call.rungBasisPoints,
         call.isOverflow ? 1 : 0,
         call.counters,

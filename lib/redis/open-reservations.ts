@@ -10,8 +10,7 @@ export interface OpenCall {
   readonly counters: string;
   readonly amounts: string;
   readonly headJson: string;
-  /** What the plan that was taken changes in the head (JSON or ""), its rung, and whether it used the overflow. */
-  readonly headPatchJson: string;
+  /** Rung of the plan that was taken, and whether it used the overflow. */
   readonly rungBasisPoints: number;
   readonly isOverflow: boolean;
   usageJson: string;

@@ -45,7 +45,13 @@ function termsOf(input: ReserveInput): Terms {
       ...input.budgets.flatMap((line) => [keys.counter(line.budgetId, line.periodId), keys.limit(line.budgetId)]),
       ...input.rateLimits.flatMap(({ id }) => [keys.requestRate(id), keys.tokenRate(id), keys.concurrency(id)]),
     ],
-    text: `${span}\n${budgets.join("")}\n${input.rateLimits.map(rateText).join("")}`,
+    text: [
+      span,
+      budgets.join(""),
+      input.rateLimits.map(rateText).join(""),
+      input.head.opening,
+      ...input.head.servings,
+    ].join("\n"),
     counters: input.budgets.map((line) => `${keys.counter(line.budgetId, line.periodId)}|${line.meter};`).join(""),
   };
   packed.set(input.budgets, fresh);
@@ -67,7 +73,7 @@ function pushCall(args: string[], input: ReserveInput, termsNumber: number): voi
     String(termsNumber),
     isVoid ? input.previous.reservationId : "",
     String(input.askedTokens),
-    input.headJson,
+    input.head.call,
     String(planCount),
   );
   let last: { readonly plan: readonly (string | null)[]; readonly text: string } | undefined;
@@ -79,7 +85,7 @@ function pushCall(args: string[], input: ReserveInput, termsNumber: number): voi
       if (last?.plan !== plan) last = { plan, text: planText(plan) };
       args.push(last.text);
     }
-    args.push(input.headPatches[index] ?? "");
+    args.push(input.head.held[index] ?? "");
   }
 }
 

@@ -8,9 +8,8 @@ import { numberAt, runScript } from "./scripts";
 /** An open reservation as the reserve script wrote it (scripts/includes/reservation.lua). */
 export interface StoredReservation {
   readonly id: string;
-  /** UsageEventHead as JSON, and what the plan that was taken changes in it (JSON or ""). */
+  /** UsageEventHead as JSON. */
   readonly headJson: string;
-  readonly headPatchJson: string;
   /** TokenUsage as JSON, or "". */
   readonly usageJson: string;
   readonly lines: readonly StoredLine[];
@@ -57,7 +56,7 @@ export async function readReservations(
   const keys = keysOf(organisationId);
   const texts = await connection.redis.mget(ids.map((id) => keys.reservation(id)));
   return ids.flatMap((id, index) => {
-    const [state, taken = "", counters = "", amounts = "", , , headJson = "", headPatchJson = "", usageJson = ""] = (
+    const [state, taken = "", counters = "", amounts = "", , , headJson = "", usageJson = ""] = (
       texts[index] ?? ""
     ).split("\n");
     if (state !== "p") return [];
@@ -66,7 +65,6 @@ export async function readReservations(
       {
         id,
         headJson,
-        headPatchJson,
         usageJson,
         lines: heldLines(organisationId, counters, amounts),
         rungBasisPoints: Number(rung ?? 0),

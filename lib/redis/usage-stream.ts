@@ -8,7 +8,7 @@ import { numberAt, runScript, textAt } from "./scripts";
 
 export const BOOKING_GROUP = "booker";
 
-/** One entry as the scripts wrote it: `k` kind, `h` head of the event, `p` changes to it, `e` the rest. "" where one is missing. */
+/** One entry as the scripts wrote it: `k` kind, `h` head of the event, `e` the rest. "" where one is missing. */
 export interface StreamEntry {
   readonly id: string;
   readonly kind: string;
@@ -153,11 +153,10 @@ function toEntry([id, fields]: RawEntry): StreamEntry {
   return { id, kind: fieldOf(fields, "k"), eventJson: eventOf(fields) };
 }
 
-/** Head, what the plan changes in it and what the end added, joined: of a name that comes twice the later value counts. */
+/** Head and what the end added, joined: of a name that comes twice the later value counts. */
 function eventOf(fields: readonly string[] | null): string {
-  const [head, patch, result] = [fieldOf(fields, "h"), fieldOf(fields, "p"), fieldOf(fields, "e")];
-  if (head === "") return result;
-  return `${head.slice(0, -1)},${patch === "" ? "" : `${patch.slice(1, -1)},`}${result.slice(1)}`;
+  const [head, result] = [fieldOf(fields, "h"), fieldOf(fields, "e")];
+  return head === "" ? result : `${head.slice(0, -1)},${result.slice(1)}`;
 }
 
 function fieldOf(fields: readonly string[] | null, name: string): string {

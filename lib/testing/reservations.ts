@@ -53,8 +53,7 @@ export async function reserveInputFor(redis: Redis, event: UsageEvent): Promise<
     plans: [event.lines.map(() => event.heldAmount)],
     rateLimits: [],
     askedTokens: 0,
-    headJson: JSON.stringify(head),
-    headPatches: [""],
+    head: { opening: "", call: JSON.stringify(head), servings: [""], held: [""] },
     previous: null,
   };
 }

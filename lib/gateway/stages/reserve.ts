@@ -17,25 +17,14 @@ const PROTECTED_RETRY_MS = 30_000;
 /** The store knows more than this process: catch up, or look at its clock, and decide again. */
 export type ReserveAgain = { readonly again: "stale" } | { readonly again: "clock"; readonly nowMs: number };
 
-interface ServingEstimate {
-  readonly serving: Serving;
-  readonly estimate: Estimate;
-}
-
 // JSON put together by hand: it is made for every call, and ids and numbers need no escaping.
-function servedPart({ serving, estimate }: ServingEstimate): string {
-  return `${serving.headPart},"heldAmount":"${String(estimate.cost)}","heldInputTokens":${String(estimate.inputTokens)},"heldOutputTokens":${String(estimate.outputTokens)}`;
+function heldPart(estimate: Estimate): string {
+  return `"heldAmount":"${String(estimate.cost)}","heldInputTokens":${String(estimate.inputTokens)},"heldOutputTokens":${String(estimate.outputTokens)}}`;
 }
 
-function headOf(
-  caller: Classified,
-  request: ParsedRequest,
-  call: CompiledCall,
-  attempt: number,
-  first: ServingEstimate,
-): string {
+function callPart(caller: Classified, request: ParsedRequest, attempt: number): string {
   const endUser = request.endUser === null ? "null" : JSON.stringify(request.endUser);
-  return `${call.headPrefix},"requestId":"${caller.requestId}","attempt":${String(attempt)},"apiKeyId":"${caller.key.keyId}","reservedAtMs":${String(caller.startedMs)},"endUser":${endUser},"isStream":${String(request.isStream)},${servedPart(first)}}`;
+  return `"requestId":"${caller.requestId}","attempt":${String(attempt)},"apiKeyId":"${caller.key.keyId}","reservedAtMs":${String(caller.startedMs)},"endUser":${endUser},"isStream":${String(request.isStream)},`;
 }
 
 export function budgetFacts(caller: Classified, call: CompiledCall, reading: BudgetReading): BudgetFacts | undefined {
@@ -112,6 +101,7 @@ interface PlanAmounts {
   readonly estimate: Estimate;
   readonly charges: readonly boolean[];
   readonly amounts: readonly (string | null)[];
+  readonly held: string;
 }
 
 function amountsOf(charges: readonly boolean[], estimate: Estimate, call: CompiledCall): (string | null)[] {
@@ -131,18 +121,23 @@ function prepare(
   const serving = call.servings[0];
   const estimate = estimates[0];
   if (!serving || !estimate) return undefined;
-  const first = { serving, estimate };
-  const headPatches: string[] = [];
+  const held: string[] = [];
   let known: PlanAmounts | undefined;
   const plans = call.decision.plans.map((plan, index) => {
     const own = estimates[index];
-    const served = call.servings[index];
-    const isOther = own && served && served.model !== serving.model;
-    headPatches.push(isOther ? `{${servedPart({ serving: served, estimate: own })}}` : "");
-    if (plan.kind === "deny" || !own) return "denied" as const;
+    if (plan.kind === "deny" || !own) {
+      held.push("");
+      return "denied" as const;
+    }
     // Plans that differ in name only are the same amounts, said once.
     if (known?.estimate !== own || known.charges !== plan.charges)
-      known = { estimate: own, charges: plan.charges, amounts: amountsOf(plan.charges, own, call) };
+      known = {
+        estimate: own,
+        charges: plan.charges,
+        amounts: amountsOf(plan.charges, own, call),
+        held: heldPart(own),
+      };
+    held.push(known.held);
     return known.amounts;
   });
   return {
@@ -157,8 +152,12 @@ function prepare(
       plans,
       rateLimits: call.rateLimits,
       askedTokens: estimate.inputTokens + estimate.outputTokens,
-      headJson: headOf(caller, request, call, attempt, first),
-      headPatches,
+      head: {
+        opening: call.headOpening,
+        call: callPart(caller, request, attempt),
+        servings: call.headServings,
+        held,
+      },
       previous: null,
     },
   };

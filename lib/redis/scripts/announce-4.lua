@@ -5,7 +5,7 @@
   KEYS[1] reservation  KEYS[2] generation  KEYS[3] deadlines  KEYS[4] usage stream
   ARGV[1] reservation id  ARGV[2] run id of this server  ARGV[3] state p|s|v  ARGV[4] deadline in ms
   ARGV[5] amounts  ARGV[6] head (JSON)  ARGV[7] what the end adds to the event (JSON) when settled
-  ARGV[8] what the plan changes in the head (JSON or "")  ARGV[9] rung  ARGV[10] overflow 0|1  ARGV[11] counters, as the reservation keeps them
+  ARGV[8] rung  ARGV[9] overflow 0|1  ARGV[10] counters, as the reservation keeps them
 
   A settlement of a call that this server only knows as expired is a late event, as it was where it was lost.
 
@@ -19,14 +19,13 @@ local isLate = state == "e" and ARGV[3] == "s"
 if state and state ~= "p" and not isLate then return { 1 } end
 if ARGV[3] == "p" then
   if state == "p" then return { 1 } end
-  redis.call("SET", KEYS[1], openText("0 " .. ARGV[9] .. " " .. ARGV[10], ARGV[11], ARGV[5], "", "", ARGV[6], ARGV[8]))
+  redis.call("SET", KEYS[1], openText("0 " .. ARGV[8] .. " " .. ARGV[9], ARGV[10], ARGV[5], "", "", ARGV[6]))
   redis.call("ZADD", KEYS[3], ARGV[4], ARGV[1])
   return { 0 }
 end
 mark(KEYS[1], isLate and "l" or ARGV[3])
 redis.call("ZREM", KEYS[3], ARGV[1])
 if ARGV[3] == "s" then
-  return { 0, redis.call("XADD", KEYS[4], "*", "k", isLate and "late" or "announced", "h", ARGV[6], "p", ARGV[8],
-    "e", ARGV[7]) }
+  return { 0, redis.call("XADD", KEYS[4], "*", "k", isLate and "late" or "announced", "h", ARGV[6], "e", ARGV[7]) }
 end
 return { 0 }

@@ -6,8 +6,8 @@
   KEYS[..] a reservation for each end, then for each the book of its UTC day (for a void the reservation again)
   ARGV[1] run id
   per end: reservation id, cost ("" voids: what follows is ignored), input tokens, output tokens, total tokens,
-           price currency, amount in it, what the end adds to the usage event (JSON); then head of the event and the plan's
-           differences in it (JSON, see reserve), which only an end that was answered late says: an open reservation has them
+           price currency, amount in it, what the end adds to the usage event (JSON), and head of the event (JSON), which only
+           an end that was answered late says: an open reservation has it
 
   A void of an id never seen leaves a marker, so that a reserve whose answer got lost cannot take its hold afterwards.
 
@@ -25,8 +25,8 @@ local stored = redis.call("MGET", KEYS[1], unpack(KEYS, 4, 3 + count))
 local isFenced = stored[1] ~= ARGV[1]
 local reply, ended = {}, {}
 
-local function append(kind, head, patch, result)
-  return redis.call("XADD", KEYS[3], "*", "k", kind, "h", head, "p", patch, "e", result)
+local function append(kind, head, result)
+  return redis.call("XADD", KEYS[3], "*", "k", kind, "h", head, "e", result)
 end
 
 local function void(index, id, key, state)
@@ -43,20 +43,20 @@ local function settle(index, id, key, state, at)
   if state ~= "p" then
     if ARGV[at + 8] == "" then return 2 end
     mark(key, "l")
-    return 2, append("late", ARGV[at + 8], ARGV[at + 9], ARGV[at + 7])
+    return 2, append("late", ARGV[at + 8], ARGV[at + 7])
   end
   local actual = {
     cost = ARGV[at + 1], input_tokens = ARGV[at + 2], output_tokens = ARGV[at + 3], total_tokens = ARGV[at + 4], requests = "1",
   }
-  local head, patch = resolve(stored[index + 1], key, id, "s", actual, tonumber(ARGV[at + 4]))
+  local head = resolve(stored[index + 1], key, id, "s", actual, tonumber(ARGV[at + 4]))
   add(KEYS[3 + count + index], ARGV[at + 5], ARGV[at + 6], smallNumber(ARGV[at + 6]), 1)
-  return 0, append("settled", head, patch, ARGV[at + 7])
+  return 0, append("settled", head, ARGV[at + 7])
 end
 
 -- The same id twice in one batch: the second sees what the first has left.
 local seen = {}
 for index = 1, count do
-  local at = 2 + (index - 1) * 10
+  local at = 2 + (index - 1) * 9
   local id, key = ARGV[at], KEYS[3 + index]
   local code, streamId = 3, nil
   if not isFenced then

@@ -9,9 +9,11 @@
   ARGV[1] run id the caller's connection saw  ARGV[2] now in ms or ""  ARGV[3] lease in ms  ARGV[4] calls  ARGV[5] terms
   per terms: what its calls have in common (see includes/terms.lua)
   per call:  reservation id, number of its terms, id of the last attempt's reservation to be voided or "", tokens asked,
-             head of the usage event (JSON), kept for the sweeper, number of plans, then per plan, mildest first:
+             what is its own in the usage event's head, number of plans, then per plan, mildest first:
              an amount or "-" for each budget, with a space after each, or "d" for a denial;
-             then what differs in the head under this plan (JSON) or "". Plans beyond the last are denials.
+             then what it holds, as the head says it. Plans beyond the last are denials.
+
+  The head is JSON in pieces: the terms' opening, the call's own, the serving of the plan taken (terms), what it holds.
 
   Plans are numbered from 0, mildest first. Returns for each call {code, ...}:
    0 reserved   plan, rung, budget (1.. or 0), settled, held, limit of it, overflow 0|1, now
@@ -93,6 +95,11 @@ if isVoided then writeSums() end
 
 local records, deadlines = {}, {}
 
+local function takenText(plan, rung, overflowed)
+  if rung == 0 and plan == 0 then return overflowed == 0 and "0 0 0" or "0 0 1" end
+  return plan .. " " .. rung .. " " .. overflowed
+end
+
 -- Every check has passed: the hold stands.
 local function record(index, call, plan, binding, rung, overflowed)
   local answer = { 0, plan, rung, 0, "0", "0", "0", overflowed, nowText }
@@ -107,8 +114,8 @@ local function record(index, call, plan, binding, rung, overflowed)
   local slots, tokens = "", ""
   if call.rates[1] then slots, tokens = take(call.rates, call.id, call.asked, micros, now) end
   records[#records + 1] = KEYS[3 + index]
-  records[#records + 1] = openText(plan .. " " .. rung .. " " .. overflowed, call.terms.counters, call.planText(plan), slots, tokens,
-    call.head, ARGV[call.at + 2 + plan * 2])
+  records[#records + 1] = openText(takenText(plan, rung, overflowed), call.terms.counters, call.planText(plan), slots, tokens,
+    call.terms.head .. call.head .. servingText(call.terms, plan) .. ARGV[call.at + 2 + plan * 2])
   deadlines[#deadlines + 1] = deadline
   deadlines[#deadlines + 1] = call.id
   return answer

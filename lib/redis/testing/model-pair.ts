@@ -107,8 +107,7 @@ export class ModelPair {
       ),
       rateLimits: [],
       askedTokens: 0,
-      headJson: "{}",
-      headPatches: call.plans.map(() => ""),
+      head: { opening: "{", call: "", servings: call.plans.map(() => ""), held: call.plans.map(() => "}") },
       previous: null,
     };
   }
@@ -152,7 +151,7 @@ export class ModelPair {
           day: "2026-01-01",
           resultJson: "{}",
         },
-        late: null,
+        lateHeadJson: "",
       })),
       this.runId,
     );

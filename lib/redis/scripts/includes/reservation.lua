@@ -1,5 +1,5 @@
 -- A reservation is one text: the letter of its state and, while it is open, a line for each thing its end needs:
---   p / plan rung overflow / counters / amounts / slots / token rates / head / what the plan changes in the head / usage
+--   p / plan rung overflow / counters / amounts / slots / token rates / head of the usage event / usage so far
 -- Counters are "key|meter;" for each budget above the caller, amounts "held " for each, "-" where the plan charges none.
 -- JSON as our writers make it has no line breaks. A resolved one is its letter alone: v, s, e or l (late), for ten minutes.
 local MARKER_TTL_MS = "600000"
@@ -8,7 +8,7 @@ local function stateOf(stored)
   return stored and string.sub(stored, 1, 1)
 end
 
--- counters, amounts, slots, token rates, head, patch. Plain finds: a pattern would look at every letter.
+-- counters, amounts, slots, token rates, head. Plain finds: a pattern would look at every letter.
 local function openParts(stored)
   local a = string.find(stored, "\n", 3, true)
   local b = string.find(stored, "\n", a + 1, true)
@@ -16,9 +16,8 @@ local function openParts(stored)
   local d = string.find(stored, "\n", c + 1, true)
   local e = string.find(stored, "\n", d + 1, true)
   local f = string.find(stored, "\n", e + 1, true)
-  local g = string.find(stored, "\n", f + 1, true)
   return string.sub(stored, a + 1, b - 1), string.sub(stored, b + 1, c - 1), string.sub(stored, c + 1, d - 1),
-    string.sub(stored, d + 1, e - 1), string.sub(stored, e + 1, f - 1), string.sub(stored, f + 1, g - 1)
+    string.sub(stored, d + 1, e - 1), string.sub(stored, e + 1, f - 1)
 end
 
 -- Calls of one key and model have the same counters: taken apart once a script.
@@ -32,8 +31,8 @@ local function countersOf(text)
   return shape
 end
 
-local function openText(taken, counters, amounts, slots, tokenRates, head, patch)
-  return table.concat({ "p", taken, counters, amounts, slots, tokenRates, head, patch, "" }, "\n")
+local function openText(taken, counters, amounts, slots, tokenRates, head)
+  return table.concat({ "p", taken, counters, amounts, slots, tokenRates, head, "" }, "\n")
 end
 
 local function mark(reservationKey, state)

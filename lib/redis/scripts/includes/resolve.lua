@@ -1,6 +1,6 @@
 -- The one way a reservation ends. Requires time.lua, sums.lua, reservation.lua. actual[meter] is a decimal text; for a void
 -- there is none and only the hold returns. The caller takes the id off the deadlines and writes the sums.
--- Returns head and patch of the usage event.
+-- Returns the head of the usage event.
 local function eachWord(text, visit)
   if text and text ~= "" then
     for word in string.gmatch(text, "[^ ]+") do visit(word) end
@@ -22,7 +22,7 @@ local function correctTokenRates(rates, actualTokens)
 end
 
 local function resolve(stored, reservationKey, reservationId, state, actual, actualTokens)
-  local counterText, amounts, slots, tokenRates, head, patch = openParts(stored)
+  local counterText, amounts, slots, tokenRates, head = openParts(stored)
   local counters, index = countersOf(counterText), 0
   local costNumber = actual and smallNumber(actual.cost)
   for held in string.gmatch(amounts, "%S+") do
@@ -41,5 +41,5 @@ local function resolve(stored, reservationKey, reservationId, state, actual, act
   if slots ~= "" then releaseSlots(reservationId, slots) end
   if tokenRates ~= "" then correctTokenRates(tokenRates, actualTokens) end
   mark(reservationKey, state)
-  return head, patch
+  return head
 end

@@ -1,12 +1,15 @@
 -- What calls of one key, model and class have in common: the epoch and span it holds for, budgets and short windows.
 -- Text: "epoch start end", then a line of "<e|w|s> <period id> <meter> <rungs or -> <overflow plan or ->;" for each budget,
--- then a line of "<interval> <tolerance> <tokens per minute> <slots>;" for each rate limit, "-" where there is none.
+-- a line of "<interval> <tolerance> <tokens per minute> <slots>;" for each rate limit, "-" where there is none, then the
+-- usage event's head up to what is a call's own, and a line for each plan of what its serving says in the head.
 -- `at` is the position of its keys: counter and limit of each budget, then request rate, token rate, concurrency of each.
 local function readTerms(text, at)
-  local epoch, from, to, budgetText, rateText = string.match(text, "^(%S*) (%d+) (%d+)\n([^\n]*)\n([^\n]*)$")
-  local terms = { epoch = epoch, from = tonumber(from), to = tonumber(to), budgets = {}, rates = {} }
+  local lines = {}
+  for line in string.gmatch(text .. "\n", "([^\n]*)\n") do lines[#lines + 1] = line end
+  local epoch, from, to = string.match(lines[1], "^(%S*) (%d+) (%d+)$")
+  local terms = { epoch = epoch, from = tonumber(from), to = tonumber(to), budgets = {}, rates = {}, head = lines[4], lines = lines }
   local counters = {}
-  for enforcement, periodId, meter, rungs, overflowPlan in string.gmatch(budgetText, "(%a) (%S+) (%S+) (%S+) (%S+);") do
+  for enforcement, periodId, meter, rungs, overflowPlan in string.gmatch(lines[2], "(%a) (%S+) (%S+) (%S+) (%S+);") do
     terms.budgets[#terms.budgets + 1] = {
       enforced = enforcement == "e", periodId = periodId, rungs = rungs, firstRung = tonumber((string.match(rungs, "^%d+"))),
       overflowPlan = tonumber(overflowPlan), counterKey = KEYS[at], limitKey = KEYS[at + 1],
@@ -15,7 +18,7 @@ local function readTerms(text, at)
     at = at + 2
   end
   terms.counters = table.concat(counters)
-  for interval, tolerance, perMinute, slots in string.gmatch(rateText, "(%S+) (%S+) (%S+) (%S+);") do
+  for interval, tolerance, perMinute, slots in string.gmatch(lines[3], "(%S+) (%S+) (%S+) (%S+);") do
     terms.rates[#terms.rates + 1] = {
       interval = tonumber(interval), tolerance = tonumber(tolerance), perMinute = tonumber(perMinute), slots = tonumber(slots),
       requestKey = KEYS[at], tokenKey = KEYS[at + 1], slotKey = KEYS[at + 2],
@@ -23,4 +26,9 @@ local function readTerms(text, at)
     at = at + 3
   end
   return terms, at
+end
+
+-- What the plan's serving says in the head.
+local function servingText(terms, plan)
+  return terms.lines[5 + plan]
 end
