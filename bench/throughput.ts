@@ -185,7 +185,7 @@ export const bench: Bench = async (session) => {
     programs: [BARE_PROXY],
     ...(isProfile
       ? { gatewayNodeArgs: profileArgs(profiles, "gateway"), workerNodeArgs: profileArgs(profiles, "worker") }
-      : { gatewayNodeArgs: ["--single-threaded-gc"], workerNodeArgs: ["--single-threaded-gc"] }),
+      : {}),
   });
   const company = await makeCompany(stack);
   const ours = spillway(session, stack, company);
@@ -195,20 +195,6 @@ export const bench: Bench = async (session) => {
   await stack.store.redis.config("RESETSTAT");
   const measured = await measure(session, contenders, answered);
   printRounds(session, measured);
-  for (const one of ours.processes) {
-    const { readdirSync, readFileSync } = await import("node:fs");
-    session.say(
-      one.name +
-        " " +
-        readdirSync(`/proc/${one.pid}/task`)
-          .map((t) => {
-            const x = readFileSync(`/proc/${one.pid}/task/${t}/stat`, "utf8");
-            const f = x.slice(x.lastIndexOf(")") + 2).split(" ");
-            return `${x.slice(x.indexOf("("), x.indexOf(")") + 1)} u${f[11]} s${f[12]}`;
-          })
-          .join(", "),
-    );
-  }
   await printRedisCommands(session, stack, answered.get(ours)?.length ?? 1);
   await printIdle(session, ours);
   const own = answered.get(ours) ?? [];
