@@ -192,7 +192,7 @@ async function makeModels(
 ): Promise<void> {
   const account = {
     name: "Sandbox",
-    kind: "sandbox",
+    kind: "sandbox" as const,
     baseUrl,
     secret,
     isExternal: false,

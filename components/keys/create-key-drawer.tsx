@@ -11,6 +11,8 @@ import { Choice, Field, Input, Select, Textarea } from "@/components/ui/field";
 import { Notice } from "@/components/ui/notice";
 import { createApiKeyInput } from "@/lib/contracts/keys";
 import type { ApiKeyList } from "@/lib/contracts/keys";
+import { KEY_SCOPES } from "@/lib/domain/key-scopes";
+import type { KeyScope } from "@/lib/domain/key-scopes";
 import { ENVIRONMENTS } from "@/lib/domain/snapshot";
 import { useSecretWrite } from "./use-keys";
 
@@ -32,6 +34,7 @@ interface Draft {
   readonly trafficClass: string;
   readonly expiryDays: number;
   readonly ips: string;
+  readonly scopes: readonly KeyScope[];
 }
 
 function useClassName(): (name: string) => string {
@@ -111,6 +114,37 @@ function MainFields({
   );
 }
 
+function ScopeFields({
+  chosen,
+  onChange,
+}: {
+  readonly chosen: readonly KeyScope[];
+  readonly onChange: (scopes: readonly KeyScope[]) => void;
+}): ReactElement {
+  const t = useTranslations("keys");
+  return (
+    <fieldset aria-describedby="key-scopes-hint">
+      <legend className="mb-1 text-[0.8125rem] font-medium">{t("field.scopes")}</legend>
+      <div className="grid grid-cols-2 gap-x-4">
+        {KEY_SCOPES.map((scope) => (
+          <Choice
+            key={scope}
+            type="checkbox"
+            label={t(`scopes.${scope}`)}
+            checked={chosen.includes(scope)}
+            onChange={(event) =>
+              onChange(event.target.checked ? [...chosen, scope] : chosen.filter((one) => one !== scope))
+            }
+          />
+        ))}
+      </div>
+      <p id="key-scopes-hint" className="mt-1 text-xs text-soft">
+        {t("hint.scopes")}
+      </p>
+    </fieldset>
+  );
+}
+
 export function CreateKeyDrawer({ list, onClose, onSecret }: CreateProps): ReactElement {
   const t = useTranslations("keys");
   const c = useTranslations("common");
@@ -129,6 +163,7 @@ export function CreateKeyDrawer({ list, onClose, onSecret }: CreateProps): React
     trafficClass: "general",
     expiryDays: DEFAULT_EXPIRY_DAYS,
     ips: "",
+    scopes: [],
   });
   const onChange = (change: Partial<Draft>): void => setDraft((before) => ({ ...before, ...change }));
   const expiresAtMs = draft.expiryDays === 0 ? null : openedMs + draft.expiryDays * DAY_MS;
@@ -208,6 +243,7 @@ export function CreateKeyDrawer({ list, onClose, onSecret }: CreateProps): React
               />
             )}
           </Field>
+          <ScopeFields chosen={draft.scopes} onChange={(scopes) => onChange({ scopes })} />
           <Notice>
             {t(expiresAtMs === null ? "summaryForever" : "summary", {
               app: app?.name ?? "–",

@@ -33,6 +33,8 @@ const FIELD_CODES = [
   "amount_not_positive",
   "reason_short",
   "ip_malformed",
+  "in_the_past",
+  "needs_lead",
   "email_malformed",
   "name_mismatch",
   "name_taken",

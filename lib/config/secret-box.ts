@@ -15,6 +15,11 @@ export function providerSecretContext(organisationId: string, providerId: string
   return `provider:${organisationId}:${providerId}`;
 }
 
+/** The additional data of the client secret by which an issuer's tokens are introspected. */
+export function issuerSecretContext(organisationId: string, issuerId: string): string {
+  return `issuer:${organisationId}:${issuerId}`;
+}
+
 /** Seals `plain`; `masterKey` is 32 bytes, `context` must be given again to open. */
 export function sealSecret(masterKey: Buffer, plain: string, context: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);

@@ -81,6 +81,7 @@ function toView(
     trafficClass: row.trafficClass,
     entitledClasses: [...row.entitledClasses],
     allowedIps: [...row.allowedIps],
+    scopes: [...row.scopes],
     isVip: row.isVip,
     secrets: secrets
       .filter((secret) => secret.validUntil === null || secret.validUntil.getTime() > nowMs)

@@ -1,14 +1,17 @@
 /** API keys: list, create, rotate, revoke. A secret travels once, in the answer of create and rotate, and nowhere else. */
 import { z } from "zod";
+import { KEY_SCOPES } from "@/lib/domain/key-scopes";
 import { ENVIRONMENTS } from "@/lib/domain/snapshot";
 import { amountText, idText, organisationView, timeMs } from "./common";
 
+const IP_FORMS = [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()];
+
+/** An address or a range. A malformed one would be skipped by whoever compares, and the key would be open or shut by accident. */
 const ipOrCidr = z
   .string()
   .trim()
-  .min(2)
-  .max(49)
-  .regex(/^[0-9a-fA-F:.]+(?:\/\d{1,3})?$/u, "ip_malformed");
+  .max(49, "ip_malformed")
+  .refine((text) => IP_FORMS.some((form) => form.safeParse(text).success), "ip_malformed");
 
 export const createApiKeyInput = z.strictObject({
   appId: idText,
@@ -20,8 +23,12 @@ export const createApiKeyInput = z.strictObject({
   /** null: never expires. */
   expiresAtMs: timeMs.nullable(),
   allowedIps: z.array(ipOrCidr).max(50),
+  /** Routes it opens; empty: all. */
+  scopes: z.array(z.enum(KEY_SCOPES, "scope_unknown")).max(KEY_SCOPES.length).default([]),
+  /** Consumers that a call may name in X-Consumer-ID, besides the app and what is below it. */
+  entitledConsumers: z.array(idText).max(100).default([]),
 });
-export type CreateApiKeyInput = z.infer<typeof createApiKeyInput>;
+export type CreateApiKeyInput = z.input<typeof createApiKeyInput>;
 
 /** How long the old secret still works, in seconds. */
 export const ROTATION_GRACE_SECONDS = [0, 3600, 86_400, 604_800] as const;
@@ -71,6 +78,7 @@ export const apiKeyView = z.object({
   trafficClass: z.string(),
   entitledClasses: z.array(z.string()),
   allowedIps: z.array(z.string()),
+  scopes: z.array(z.string()),
   isVip: z.boolean(),
   secrets: z.array(
     z.object({ prefix: z.string(), lastFour: z.string(), validUntilMs: timeMs.nullable(), createdAtMs: timeMs }),

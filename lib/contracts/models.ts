@@ -1,5 +1,7 @@
 /** Vendor accounts, models, deployments, prices and exchange rates. */
 import { z } from "zod";
+import { PROVIDER_KINDS } from "@/lib/domain/provider-kinds";
+import { MODEL_KINDS } from "@/lib/domain/snapshot";
 import { idText, timeMs } from "./common";
 import { currencyText } from "./organisations";
 
@@ -13,7 +15,7 @@ const httpUrl = z
 
 export const upsertProviderInput = z.strictObject({
   name: nameText,
-  kind: z.string().regex(/^[a-z0-9-]{2,40}$/u, "kind_malformed"),
+  kind: z.enum(PROVIDER_KINDS, "kind_unknown"),
   baseUrl: httpUrl,
   /** Absent: the stored one stays. Write-only. */
   secret: z.string().min(1).max(500).optional(),
@@ -26,13 +28,15 @@ export type UpsertProviderInput = z.input<typeof upsertProviderInput>;
 export const upsertModelInput = z.strictObject({
   /** The name in requests. */
   name: nameText,
-  kind: z.enum(["chat", "embedding"]),
+  kind: z.enum(MODEL_KINDS, "kind_unknown"),
   maxOutputTokens: z.int().positive().nullable().default(null),
   contextTokens: z.int().positive().nullable().default(null),
   isExternal: z.boolean().default(true),
   disabled: z.boolean().default(false),
 });
 export type UpsertModelInput = z.input<typeof upsertModelInput>;
+
+const stepTimeout = z.int().min(100).max(3_600_000).nullable().default(null);
 
 export const upsertDeploymentInput = z.strictObject({
   modelId: idText,
@@ -41,7 +45,19 @@ export const upsertDeploymentInput = z.strictObject({
   upstreamModel: nameText,
   weight: z.int().min(0).max(1000).default(1),
   priority: z.int().min(0).max(100).default(0),
+  /** Where it runs, by the operator's own names ("eu", "cn-beijing"). */
+  region: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,39}$/u, "region_malformed")
+    .nullable()
+    .default(null),
+  /** The whole call. */
   timeoutMs: z.int().min(1_000).max(3_600_000).default(600_000),
+  // Null: the gateway's own.
+  connectTimeoutMs: stepTimeout,
+  firstByteTimeoutMs: stepTimeout,
+  /** Longest silence within a stream. */
+  idleTimeoutMs: stepTimeout,
   disabled: z.boolean().default(false),
 });
 export type UpsertDeploymentInput = z.input<typeof upsertDeploymentInput>;

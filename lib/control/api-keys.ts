@@ -40,7 +40,7 @@ export async function createApiKey(
   input: CreateApiKeyInput & { readonly organisationId: string; readonly isVip?: boolean },
 ): Promise<ApiKeySecretAnswer> {
   const { organisationId, isVip = false, ...rest } = input;
-  const { expiresAtMs, ...values } = parseInput(createApiKeyInput, rest);
+  const { expiresAtMs, entitledConsumers, ...values } = parseInput(createApiKeyInput, rest);
   return changeOrganisation(deps, principal, organisationId, async (change) => {
     await change.require("key.write", values.appId);
     const app = found(await findConsumer(change.tx, organisationId, values.appId));
@@ -48,13 +48,17 @@ export async function createApiKey(
     if (expiresAtMs !== null && expiresAtMs <= change.nowMs) throw invalidFields({ expiresAtMs: "in_the_past" });
     const privileged = isVip || values.trafficClass === "core" || values.entitledClasses.includes("core");
     if (privileged) await requirePrivilege(change, principal, values.appId);
+    // Calls are booked on whom they name: that takes the right to make keys there as well.
+    const entitledConsumerIds = [...new Set(entitledConsumers)];
+    for (const consumerId of entitledConsumerIds) await change.require("key.write", consumerId);
     const secret = makeSecret(deps, organisationId, values.environment);
     const row = {
       ...values,
       id: newId("key", change.nowMs),
       organisationId,
       isVip,
-      scopes: [],
+      scopes: [...new Set(values.scopes)],
+      entitledConsumerIds,
       policyId: null,
       createdById: principal.userId,
       expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs),

@@ -59,7 +59,7 @@ export async function upsertDeployment(
     await change.require("model.write");
     found(await findModel(change.tx, organisationId, values.modelId));
     found(await findProvider(change.tx, organisationId, values.providerId));
-    const { modelId, providerId, upstreamModel, weight, priority, timeoutMs } = values;
+    const { modelId, providerId, upstreamModel, ...changes } = values;
     const before = await findDeploymentOf(change.tx, { organisationId, modelId, providerId, upstreamModel });
     const inserted =
       before ?? (await insertDeployment(change.tx, { ...values, id: newId("dep", change.nowMs), organisationId }));
@@ -67,7 +67,7 @@ export async function upsertDeployment(
     const deployment =
       before === null && !disabled
         ? inserted
-        : await updateDeployment(change.tx, inserted.id, { weight, priority, timeoutMs, disabledAt });
+        : await updateDeployment(change.tx, inserted.id, { ...changes, disabledAt });
     change.touch("model", modelId);
     const auditId = await change.audit({
       action: before === null ? "deployment.create" : "deployment.update",

@@ -49,7 +49,8 @@ export async function addPrice(
     }
     const { modelId, currency, source } = values;
     const row = { id: newId("prc", change.nowMs), organisationId, modelId, currency, rates, source, effectiveFrom };
-    const price = await insertPrice(change.tx, { ...row, effectiveTo: null, createdById: principal.userId });
+    const end = { effectiveTo: null, importId: null };
+    const price = await insertPrice(change.tx, { ...row, ...end, createdById: principal.userId });
     change.touch("model", modelId);
     const about = { action: "price.add", objectType: "price", objectId: price.id };
     const auditId = await change.audit({ ...about, before: last, after: price });
@@ -69,7 +70,7 @@ export async function addFxRate(
   return changeOrganisation(deps, principal, organisationId, async (change) => {
     await change.require("price.write");
     const effectiveFrom = new Date(effectiveFromMs ?? change.nowMs);
-    const row = { ...values, id: newId("fx", change.nowMs), organisationId, effectiveFrom };
+    const row = { ...values, id: newId("fx", change.nowMs), organisationId, effectiveFrom, importId: null };
     const write = insertFxRate(change.tx, { ...row, createdById: principal.userId });
     const fxRate = await orConflict(write, "A rate of this pair starts at this moment", "effectiveFromMs");
     change.touch("fx", organisationId);

@@ -8,6 +8,7 @@ import { listOpenRollouts, listPolicies, listPoliciesById, listPolicyVersionsByI
 import { listFxRates, listPricesOfModels } from "@/lib/db/prices";
 import { listProviderBoxes, listProviders } from "@/lib/db/providers";
 import { listRateLimits, listRateLimitsById } from "@/lib/db/rate-limits";
+import { listIssuerBoxes, listTokenIssuers } from "@/lib/db/token-issuers";
 import type { SnapshotChange } from "@/lib/db/snapshot-changes";
 import { calendarOf } from "@/lib/domain/entities";
 import type { Budget, Organisation, SnapshotEntity } from "@/lib/domain/entities";
@@ -19,6 +20,7 @@ import {
   budgetDocumentOf,
   consumerDocumentOf,
   fxDocumentOf,
+  issuerDocumentOf,
   limitRecordOf,
   modelDocumentOf,
   organisationDocumentOf,
@@ -70,6 +72,7 @@ export async function compileSnapshot(
   await addPolicies(tx, organisation, idsOf("policy"), build);
   await addModels(tx, organisation, idsOf("model"), build, nowMs);
   await addProviders(tx, organisation, idsOf("provider"), build);
+  await addIssuers(tx, organisation, idsOf("issuer"), build);
   if (idsOf("fx").length > 0) {
     const rates = await listFxRates(tx, organisation.id);
     build.documents.set(SNAPSHOT_FIELDS.fx, JSON.stringify(fxDocumentOf(rates, nowMs)));
@@ -177,4 +180,12 @@ async function addProviders(tx: Tx, organisation: Organisation, ids: Ids, build:
   const boxes = await listProviderBoxes(tx, organisation.id);
   for (const row of rows) put(build, SNAPSHOT_FIELDS.provider(row.id), providerDocumentOf(row, boxes.get(row.id)));
   removeMissing(build, ids, rows, SNAPSHOT_FIELDS.provider);
+}
+
+async function addIssuers(tx: Tx, organisation: Organisation, ids: Ids, build: Build): Promise<void> {
+  if (ids.length === 0) return;
+  const rows = (await listTokenIssuers(tx, organisation.id)).filter((row) => ids === "all" || ids.includes(row.id));
+  const boxes = await listIssuerBoxes(tx, organisation.id);
+  for (const row of rows) put(build, SNAPSHOT_FIELDS.issuer(row.id), issuerDocumentOf(row, boxes.get(row.id)));
+  removeMissing(build, ids, rows, SNAPSHOT_FIELDS.issuer);
 }

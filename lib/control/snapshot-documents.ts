@@ -15,6 +15,7 @@ import type {
   Provider,
   RateLimit,
   Rollout,
+  TokenIssuer,
 } from "@/lib/domain/entities";
 import type {
   ApiKeyDocument,
@@ -26,6 +27,7 @@ import type {
   PolicySnapshotDocument,
   ProviderDocument,
   RateLimitDocument,
+  TokenIssuerDocument,
 } from "@/lib/domain/snapshot";
 import type { LimitRecord } from "@/lib/redis/snapshot-publisher";
 
@@ -77,6 +79,8 @@ export function apiKeyDocumentOf(
     entitledClasses: [...key.entitledClasses],
     isVip: key.isVip,
     allowedIps: [...key.allowedIps],
+    scopes: [...key.scopes],
+    entitledConsumers: [...key.entitledConsumerIds],
     policyId: key.policyId,
     validUntilMs,
     frozen: key.frozenAt !== null,
@@ -162,18 +166,23 @@ export function modelDocumentOf(
     name: model.name,
     kind: model.kind,
     maxOutputTokens: model.maxOutputTokens,
+    contextTokens: model.contextTokens,
     isExternal: model.isExternal,
     disabled: model.disabledAt !== null,
     createdMs: model.createdAt.getTime(),
     deployments: deployments
       .filter((row) => row.modelId === model.id)
-      .map(({ id, providerId, upstreamModel, weight, priority, timeoutMs }) => ({
-        id,
-        providerId,
-        upstreamModel,
-        weight,
-        priority,
-        timeoutMs,
+      .map((row) => ({
+        id: row.id,
+        providerId: row.providerId,
+        upstreamModel: row.upstreamModel,
+        weight: row.weight,
+        priority: row.priority,
+        region: row.region,
+        timeoutMs: row.timeoutMs,
+        connectTimeoutMs: row.connectTimeoutMs,
+        firstByteTimeoutMs: row.firstByteTimeoutMs,
+        idleTimeoutMs: row.idleTimeoutMs,
       })),
     prices: prices
       .filter((row) => row.modelId === model.id && (row.effectiveTo === null || row.effectiveTo.getTime() > nowMs))
@@ -197,6 +206,11 @@ export function providerDocumentOf(row: Provider, secretBox: string | undefined)
     isExternal: row.isExternal,
     disabled: row.disabledAt !== null,
   };
+}
+
+export function issuerDocumentOf(row: TokenIssuer, secretBox: string | undefined): TokenIssuerDocument | null {
+  if (row.disabledAt !== null) return null;
+  return { ...row.definition, id: row.id, organisationId: row.organisationId, secretBox: secretBox ?? null };
 }
 
 /** Of each pair the rate in force and those to come. `rows` are earliest first. */

@@ -10,6 +10,7 @@ export interface ApiKeyRow {
   readonly trafficClass: string;
   readonly entitledClasses: readonly string[];
   readonly allowedIps: readonly string[];
+  readonly scopes: readonly string[];
   readonly isVip: boolean;
   readonly createdBy: string | null;
   readonly expiresAt: Date | null;
@@ -64,7 +65,7 @@ function parametersOf(search: ApiKeySearch): unknown[] {
 export async function searchApiKeys(sql: SqlClient, search: ApiKeySearch): Promise<ApiKeyRow[]> {
   const { rows } = await sql.query<ApiKeyRow>(
     `SELECT k.id, k.app_id AS "appId", k.name, k.environment, k.traffic_class AS "trafficClass",
-            k.entitled_classes AS "entitledClasses", k.allowed_ips AS "allowedIps", k.is_vip AS "isVip",
+            k.entitled_classes AS "entitledClasses", k.allowed_ips AS "allowedIps", k.scopes, k.is_vip AS "isVip",
             u.name AS "createdBy", k.expires_at AS "expiresAt", k.frozen_at AS "frozenAt", k.revoked_at AS "revokedAt",
             k.last_used_at AS "lastUsedAt", k.created_at AS "createdAt"
        FROM api_keys k JOIN consumers c ON c.id = k.app_id LEFT JOIN users u ON u.id = k.created_by_id

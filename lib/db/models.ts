@@ -22,7 +22,11 @@ const deploymentSelect = {
   upstreamModel: true,
   weight: true,
   priority: true,
+  region: true,
   timeoutMs: true,
+  connectTimeoutMs: true,
+  firstByteTimeoutMs: true,
+  idleTimeoutMs: true,
   disabledAt: true,
 } satisfies Prisma.DeploymentSelect;
 
@@ -82,7 +86,7 @@ export async function insertDeployment(tx: Tx, row: Omit<Deployment, "disabledAt
 export async function updateDeployment(
   tx: Tx,
   id: string,
-  changes: Partial<Pick<Deployment, "weight" | "priority" | "timeoutMs" | "disabledAt">>,
+  changes: Partial<Omit<Deployment, "id" | "organisationId" | "modelId" | "providerId" | "upstreamModel">>,
 ): Promise<Deployment> {
   return tx.deployment.update({ where: { id }, data: changes, select: deploymentSelect });
 }

@@ -11,6 +11,7 @@ const select = {
   currency: true,
   rates: true,
   source: true,
+  importId: true,
   effectiveFrom: true,
   effectiveTo: true,
 } satisfies Prisma.PriceSelect;
@@ -22,6 +23,7 @@ const fxSelect = {
   quote: true,
   rate: true,
   source: true,
+  importId: true,
   effectiveFrom: true,
 } satisfies Prisma.FxRateSelect;
 

@@ -41,6 +41,8 @@ export async function deleteSampleOrganisation(
   await tx.policyVersion.deleteMany(where);
   await tx.policy.deleteMany(where);
   await tx.price.deleteMany(where);
+  await tx.priceImport.deleteMany(where);
+  await tx.tokenIssuer.deleteMany(where);
   await tx.fxRate.deleteMany(where);
   await tx.deployment.deleteMany(where);
   await tx.model.deleteMany(where);

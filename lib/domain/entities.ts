@@ -5,7 +5,7 @@
 import type { PeriodCalendar, PeriodKind } from "./period";
 import type { PolicyDocument } from "./policy";
 import type { Role } from "./role";
-import type { ConsumerKind, Enforcement, Environment, Meter, PriceRates } from "./snapshot";
+import type { ConsumerKind, Enforcement, Environment, Meter, PriceRates, TokenIssuerDocument } from "./snapshot";
 
 export interface Organisation {
   readonly id: string;
@@ -79,6 +79,7 @@ export interface ApiKey {
   readonly entitledClasses: readonly string[];
   readonly isVip: boolean;
   readonly scopes: readonly string[];
+  readonly entitledConsumerIds: readonly string[];
   readonly allowedIps: readonly string[];
   readonly policyId: string | null;
   readonly createdById: string | null;
@@ -124,7 +125,11 @@ export interface Deployment {
   readonly upstreamModel: string;
   readonly weight: number;
   readonly priority: number;
+  readonly region: string | null;
   readonly timeoutMs: number;
+  readonly connectTimeoutMs: number | null;
+  readonly firstByteTimeoutMs: number | null;
+  readonly idleTimeoutMs: number | null;
   readonly disabledAt: Date | null;
 }
 
@@ -135,6 +140,8 @@ export interface Price {
   readonly currency: string;
   readonly rates: PriceRates;
   readonly source: string;
+  /** The import that brought it; null: typed by hand. */
+  readonly importId: string | null;
   readonly effectiveFrom: Date;
   readonly effectiveTo: Date | null;
 }
@@ -146,8 +153,33 @@ export interface FxRate {
   readonly quote: string;
   readonly rate: string;
   readonly source: string;
+  readonly importId: string | null;
   readonly effectiveFrom: Date;
 }
+
+export interface PriceImport {
+  readonly id: string;
+  readonly organisationId: string;
+  readonly book: "prices" | "fx";
+  readonly format: string;
+  readonly source: string;
+  readonly textHash: string;
+  readonly rowCount: number;
+  readonly undoneAt: Date | null;
+  readonly createdAt: Date;
+}
+
+export interface TokenIssuer {
+  readonly id: string;
+  readonly organisationId: string;
+  readonly name: string;
+  readonly definition: TokenIssuerDefinition;
+  readonly secretChangedAt: Date | null;
+  readonly disabledAt: Date | null;
+}
+
+/** What an issuer is trusted for; ids, state and secret stand beside it. */
+export type TokenIssuerDefinition = Omit<TokenIssuerDocument, "id" | "organisationId" | "secretBox">;
 
 export interface Grant {
   readonly id: string;
@@ -251,5 +283,6 @@ export const SNAPSHOT_ENTITIES = [
   "provider",
   "fx",
   "rate_limit",
+  "issuer",
 ] as const;
 export type SnapshotEntity = (typeof SNAPSHOT_ENTITIES)[number];

@@ -18,6 +18,18 @@ export const CONSUMER_KINDS = ["organization", "department", "team", "app", "use
 export type ConsumerKind = (typeof CONSUMER_KINDS)[number];
 export const ENVIRONMENTS = ["production", "test"] as const;
 export type Environment = (typeof ENVIRONMENTS)[number];
+/** What a model is asked for; a route serves the models of its kind. */
+export const MODEL_KINDS = [
+  "chat",
+  "embedding",
+  "image",
+  "transcription",
+  "speech",
+  "moderation",
+  "rerank",
+  "completion",
+] as const;
+export type ModelKind = (typeof MODEL_KINDS)[number];
 
 export const organisationDocument = z.object({
   id: z.string(),
@@ -54,6 +66,11 @@ export const apiKeyDocument = z.object({
   entitledClasses: z.array(z.string()),
   isVip: z.boolean(),
   allowedIps: z.array(z.string()),
+  // Documents written before these existed say nothing of them.
+  /** KEY_SCOPES; empty opens every route. */
+  scopes: z.array(z.string()).default([]),
+  /** May be named in X-Consumer-ID besides the key's app and what is below it. */
+  entitledConsumers: z.array(z.string()).default([]),
   policyId: z.string().nullable(),
   /** Unix ms; the earlier of the key's expiry and this secret's end of grace. */
   validUntilMs: z.number().nullable(),
@@ -109,6 +126,8 @@ export const modelDocument = z.object({
   name: z.string(),
   kind: z.string(),
   maxOutputTokens: z.int().nullable(),
+  /** Input and output together; null: not known. */
+  contextTokens: z.int().nullable().default(null),
   isExternal: z.boolean(),
   disabled: z.boolean(),
   createdMs: z.number(),
@@ -119,7 +138,15 @@ export const modelDocument = z.object({
       upstreamModel: z.string(),
       weight: z.int(),
       priority: z.int(),
+      /** The whole call. */
       timeoutMs: z.int(),
+      /** Where it runs, by the operator's own names. */
+      region: z.string().nullable().default(null),
+      /** Null: the gateway's own. */
+      connectTimeoutMs: z.int().nullable().default(null),
+      firstByteTimeoutMs: z.int().nullable().default(null),
+      /** Longest silence within a stream. */
+      idleTimeoutMs: z.int().nullable().default(null),
     }),
   ),
   /** Present and coming rows, earliest first. */
@@ -139,6 +166,37 @@ export const providerDocument = z.object({
 });
 export type ProviderDocument = z.infer<typeof providerDocument>;
 
+const claimPath = z.array(z.string());
+
+/**
+ * An identity provider whose tokens call instead of API keys. What `lib/identity` trusts (`tokenIssuerSchema`), with the
+ * client secret of introspection sealed beside it; a test holds the two together.
+ */
+export const tokenIssuerDocument = z.object({
+  id: z.string(),
+  organisationId: z.string(),
+  kind: z.enum(["jwks", "introspection"]),
+  issuer: z.string(),
+  audiences: z.array(z.string()),
+  clockToleranceSeconds: z.int(),
+  claims: z.object({ consumer: claimPath, user: claimPath.nullable(), scopes: claimPath.nullable() }),
+  /** Claimed value to consumer id; null: the claim is the id itself. */
+  consumers: z.record(z.string(), z.string()).nullable(),
+  environment: z.enum(ENVIRONMENTS),
+  trafficClass: z.string(),
+  entitledClasses: z.array(z.string()),
+  // Of signed tokens.
+  jwksUrl: z.string().optional(),
+  algorithms: z.array(z.string()).optional(),
+  // Of introspection.
+  introspectionUrl: z.string().optional(),
+  clientId: z.string().optional(),
+  tokenPrefix: z.string().optional(),
+  /** base64 of the AES-256-GCM box under `issuerSecretContext`; null where there is none. */
+  secretBox: z.string().nullable(),
+});
+export type TokenIssuerDocument = z.infer<typeof tokenIssuerDocument>;
+
 /** 1 `base` = `rate` `quote` from `effectiveFromMs` until the next row of the pair. */
 export const fxDocument = z.array(
   z.object({ id: z.string(), base: z.string(), quote: z.string(), rate: z.string(), effectiveFromMs: z.number() }),
@@ -155,6 +213,7 @@ export const SNAPSHOT_FIELDS = {
   policy: (id: string) => `p:${id}`,
   model: (id: string) => `m:${id}`,
   provider: (id: string) => `v:${id}`,
+  issuer: (id: string) => `t:${id}`,
   /** Not in the snapshot hash but in the key hash and the change log. */
   key: (hash: string) => `k:${hash}`,
 } as const;

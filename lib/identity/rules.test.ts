@@ -1,13 +1,15 @@
 /** The pure rules: issuers, claims, scopes, entitlement, end users. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { KEY_SCOPES } from "@/lib/domain/key-scopes";
 import type { ConsumerDocument } from "@/lib/domain/snapshot";
+import { tokenIssuerDocument } from "@/lib/domain/snapshot";
 import { BoundedCache } from "./bounded-cache";
 import { endUserId, endUserName } from "./end-user";
 import { attribute } from "./entitlement";
 import type { TokenIssuer } from "./issuer";
 import { issuerRegistry, SIGNATURE_ALGORITHMS, tokenIssuerSchema } from "./issuer";
-import { KEY_SCOPES, mayUseRoute, scopeOfRoute, unknownScopes } from "./scopes";
+import { mayUseRoute, scopeOfRoute, unknownScopes } from "./scopes";
 import { tokenFromClaims } from "./verified-token";
 
 const jwks = (facts: object = {}): TokenIssuer =>
@@ -42,6 +44,13 @@ describe("issuers", () => {
     expect(["at_x_1", "at_1", "zz"].map((token) => registry.forOpaqueToken(token)?.id)).toEqual(["c", "b", "a"]);
     expect(registry.byIssuer("https://login.acme.example/")?.id).toBe("iss_1");
     expect(registry.byIssuer("https://login.acme.example")).toBeUndefined();
+  });
+
+  it("that the control plane publishes are trusted as they stand, with nothing lost", () => {
+    for (const issuer of [jwks(), opaque({ tokenPrefix: "oat_" })]) {
+      const published = tokenIssuerDocument.parse({ ...issuer, secretBox: null });
+      expect(tokenIssuerSchema.parse(published)).toEqual(issuer);
+    }
   });
 
   it.each(["none", "HS256", "HS512", "rs256", "RSA1_5"])("the algorithm %s cannot be configured", (algorithm) => {

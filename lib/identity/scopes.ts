@@ -2,21 +2,8 @@
  * What a key or token may be used for, by route. Scopes only narrow: none of them administers anything, and what tells a
  * caller about itself (`me`, its limits, its deferred calls) needs none. Pure.
  */
-
-export const KEY_SCOPES = [
-  "chat",
-  "responses",
-  "embeddings",
-  "images",
-  "audio",
-  "moderations",
-  "rerank",
-  "files",
-  "batches",
-  "models",
-  "passthrough",
-] as const;
-export type KeyScope = (typeof KEY_SCOPES)[number];
+import type { KeyScope } from "@/lib/domain/key-scopes";
+import { KEY_SCOPES } from "@/lib/domain/key-scopes";
 
 /** First segments of a route, longest first where one begins with another. */
 const ROUTE_SCOPES: readonly (readonly [prefix: string, scope: KeyScope])[] = [
