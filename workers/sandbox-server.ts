@@ -1,6 +1,7 @@
 /**
- * The sandbox as a process: `--port`, `--host`, `--allow-reset`, `--record-requests`, or SANDBOX_PORT, SANDBOX_HOST,
- * SANDBOX_ALLOW_RESET=1, SANDBOX_RECORD_REQUESTS=1. Prints one line once it listens; ends on SIGTERM and SIGINT.
+ * The sandbox as a process: `--port`, `--host`, `--allow-reset`, `--record-requests`, `--currency`, or SANDBOX_PORT,
+ * SANDBOX_HOST, SANDBOX_ALLOW_RESET=1, SANDBOX_RECORD_REQUESTS=1, SANDBOX_CURRENCY. Prints one line once it listens;
+ * ends on SIGTERM and SIGINT.
  */
 import { parseArgs } from "node:util";
 import { startSandbox } from "./sandbox/server";
@@ -13,6 +14,7 @@ const { values } = parseArgs({
     port: { type: "string", default: environment.SANDBOX_PORT ?? "0" },
     host: { type: "string", default: environment.SANDBOX_HOST ?? "127.0.0.1" },
     "allow-reset": { type: "boolean", default: environment.SANDBOX_ALLOW_RESET === "1" },
+    currency: { type: "string", default: environment.SANDBOX_CURRENCY ?? "USD" },
     "record-requests": { type: "boolean", default: environment.SANDBOX_RECORD_REQUESTS === "1" },
   },
 });
@@ -20,6 +22,7 @@ const { values } = parseArgs({
 const sandbox = await startSandbox({
   port: Number(values.port),
   host: values.host,
+  currency: values.currency,
   allowReset: values["allow-reset"],
   recordRequests: values["record-requests"],
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Bill, type BillEntry } from "./bill";
-import { MODELS, type SandboxModel } from "./prices";
+import { findModel, MODELS, type SandboxModel } from "./prices";
 
 interface Page {
   firstSequence: number;
@@ -13,6 +13,12 @@ interface Page {
 function modelAt(index: number): SandboxModel {
   const model = MODELS[index % MODELS.length];
   if (model === undefined) throw new Error("no model");
+  return model;
+}
+
+function modelNamed(id: string): SandboxModel {
+  const model = findModel(id);
+  if (model === undefined) throw new Error(`no model ${id}`);
   return model;
 }
 
@@ -80,6 +86,17 @@ describe("the bill", () => {
         stream: false,
       },
     ]);
+  });
+
+  it("keeps what a call used besides plain tokens, with its line", () => {
+    const bill = new Bill();
+    const none = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+    bill.add(entry(0));
+    bill.add({ ...entry(1), ...none, model: modelNamed("sandbox-whisper"), extras: { seconds: 7 } });
+    const { lines, totals } = page(bill, 0, 10);
+    expect(lines[0]).not.toHaveProperty("extras");
+    expect(lines[1]).toMatchObject({ amountNanos: "700000", extras: { seconds: 7 } });
+    expect(totals.k1?.["sandbox-whisper"]).toMatchObject({ calls: 1, amountNanos: "700000" });
   });
 
   it("drops the oldest lines at its limit, says so, and keeps the totals", () => {

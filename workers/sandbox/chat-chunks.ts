@@ -17,47 +17,60 @@ const PROMPT_FILTER_CHUNK =
   `data: {"choices":[],${NO_CHUNK_DATA},"prompt_filter_results":[{"prompt_index":0,"content_filter_results":` +
   `{"hate":${SAFE},"self_harm":${SAFE},"sexual":${SAFE},"violence":${SAFE}}}]}\n\n`;
 
-export function* chatChunks(plan: ChatPlan, call: Call): Generator<Chunk, undefined> {
-  const { control, vendor } = call;
-  if (vendor === "azure") yield { text: PROMPT_FILTER_CHUNK, tokens: 0 };
-  const tail = plan.includeUsage ? `}],"usage":null}\n\n` : "}]}\n\n";
-  const chunks = choiceChunks(plan, call, tail);
-  yield* plan.continuousUsage || control.fault === "usage_twice" ? withRunningUsage(chunks, plan, call, tail) : chunks;
-  if (plan.includeUsage && usageHabit(vendor).place === "own_chunk" && control.fault !== "no_usage") {
-    yield usageChunk(plan, call);
+export function chatChunks(plan: ChatPlan, call: Call): Iterator<Chunk, undefined> {
+  const isPlain = call.vendor !== "azure" && !plan.continuousUsage && call.control.fault !== "usage_twice";
+  return isPlain ? choiceChunks(plan, call) : wrappedChunks(plan, call);
+}
+
+/** The text is made here and not in a generator of its own: a stream of a load test spends most of its time in it. */
+function* choiceChunks(plan: ChatPlan, call: Call): Generator<Chunk, undefined> {
+  const shell = shellOf(plan, plan.id);
+  const { choices, text } = plan;
+  const plainTail = tailOf(plan);
+  const tail = `,"logprobs":null,"finish_reason":null${plainTail}`;
+  for (let index = 0; index < choices.length; index += 1) {
+    const delta = `"delta":{"role":"assistant","content":"","refusal":null}`;
+    yield { text: `${shell}{"index":${index},${delta}${tail}`, tokens: 0 };
   }
+  const step = call.control.tokensPerChunk ?? 1;
+  if (usageHabit(call.vendor).showsReasoning) yield* thoughtChunks(plan, step, shell, tail);
+  if (plan.toolCalls.length > 0) yield* toolChunks(plan, step, shell, tail);
+  const longest = plan.toolCalls.length > 0 ? 0 : Math.max(...choices);
+  for (let from = 0; from < longest; from += step) {
+    for (let index = 0; index < choices.length; index += 1) {
+      const to = Math.min(from + step, choices[index] ?? 0);
+      if (to <= from) continue;
+      const delta = `"delta":{"content":"${text(from, to)}"}`;
+      yield { text: `${shell}{"index":${index},${delta}${tail}`, tokens: to - from };
+    }
+  }
+  yield* finishChunks(plan, call, shell, plainTail);
   return undefined;
 }
 
-function* choiceChunks(plan: ChatPlan, call: Call, tail: string): Generator<Chunk, undefined> {
-  const shell = shellOf(plan, plan.id);
-  for (let index = 0; index < plan.choices.length; index += 1) {
-    const delta = `"delta":{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":null`;
-    yield { text: `${shell}{"index":${index},${delta}${tail}`, tokens: 0 };
-  }
-  yield* contentChunks(plan, call, shell, tail);
-  yield* finishChunks(plan, call, shell, tail);
+/** All earlier chunks say that they have no usage where a later one does. */
+function tailOf(plan: ChatPlan): string {
+  return plan.includeUsage ? `}],"usage":null}\n\n` : "}]}\n\n";
+}
+
+function* wrappedChunks(plan: ChatPlan, call: Call): Generator<Chunk, undefined> {
+  if (call.vendor === "azure") yield { text: PROMPT_FILTER_CHUNK, tokens: 0 };
+  yield* withRunningUsage(choiceChunks(plan, call), plan, call);
   return undefined;
 }
 
 /** Usage so far on every chunk (vLLM), or once more in the middle (a vendor that repeats itself). */
-function* withRunningUsage(
-  chunks: Iterable<Chunk>,
-  plan: ChatPlan,
-  call: Call,
-  tail: string,
-): Generator<Chunk, undefined> {
+function* withRunningUsage(chunks: Iterable<Chunk>, plan: ChatPlan, call: Call): Generator<Chunk, undefined> {
+  const tail = tailOf(plan);
+  const isTold = plan.includeUsage && call.control.fault === "usage_twice";
   let produced = 0;
   for (const { text, tokens } of chunks) {
     const isFirst = produced === 0 && tokens > 0;
     produced += tokens;
-    if (plan.continuousUsage) {
-      const usage = chatUsage(plan, call.control, call.vendor, produced) ?? "null";
-      yield { text: `${text.slice(0, -tail.length)}}],"usage":${usage}}\n\n`, tokens };
-      continue;
-    }
-    yield { text, tokens };
-    if (isFirst && plan.includeUsage) yield usageChunk(plan, call, produced);
+    const usage = chatUsage(plan, call.control, call.vendor, produced) ?? "null";
+    const isRunning = plan.continuousUsage && text.endsWith(tail);
+    yield { text: isRunning ? `${text.slice(0, -tail.length)}}],"usage":${usage}}\n\n` : text, tokens };
+    if (isFirst && isTold) yield usageChunk(plan, call, usage);
   }
   return undefined;
 }
@@ -74,41 +87,28 @@ function* finishChunks(plan: ChatPlan, call: Call, shell: string, plainTail: str
     const delta = `"delta":{},"logprobs":null,"finish_reason":"${plan.finishReason}"`;
     yield { text: `${shell}{"index":${index},${delta}${tail}`, tokens: 0 };
   }
+  if (plan.includeUsage && place === "own_chunk" && usage !== undefined) yield usageChunk(plan, call, usage);
   return undefined;
 }
 
-function usageChunk(plan: ChatPlan, { control, vendor }: Call, produced = plan.completionTokens): Chunk {
+function usageChunk(plan: ChatPlan, { control }: Call, usage: string): Chunk {
   const id = control.fault === "empty_id_usage" ? "" : plan.id;
-  const usage = chatUsage(plan, control, vendor, produced) ?? "null";
   return { text: `${shellOf(plan, id)}],"usage":${usage}}\n\n`, tokens: 0 };
 }
 
-/** What the model says: thoughts where the vendor shows them, then text or tool calls, in turn over the choices. */
-function* contentChunks(plan: ChatPlan, call: Call, shell: string, plainTail: string): Generator<Chunk, undefined> {
-  const step = call.control.tokensPerChunk ?? 1;
-  const tail = `,"logprobs":null,"finish_reason":null${plainTail}`;
-  if (usageHabit(call.vendor).showsReasoning) {
-    for (let from = 0; from < plan.reasoningTokens; from += step) {
-      const to = Math.min(from + step, plan.reasoningTokens);
-      const delta = `"delta":{"reasoning_content":"${plan.text(from, to)}"}`;
-      yield { text: `${shell}{"index":0,${delta}${tail}`, tokens: to - from };
-    }
+function* thoughtChunks(plan: ChatPlan, step: number, shell: string, tail: string): Generator<Chunk, undefined> {
+  for (let from = 0; from < plan.reasoningTokens; from += step) {
+    const to = Math.min(from + step, plan.reasoningTokens);
+    const delta = `"delta":{"reasoning_content":"${plan.text(from, to)}"}`;
+    yield { text: `${shell}{"index":0,${delta}${tail}`, tokens: to - from };
   }
-  if (plan.toolCalls.length > 0) {
-    for (let index = 0; index < plan.choices.length; index += 1) {
-      for (const { calls, tokens } of toolDeltas(plan, index, step)) {
-        yield { text: `${shell}{"index":${index},"delta":{"tool_calls":[${calls}]}${tail}`, tokens };
-      }
-    }
-    return undefined;
-  }
-  const longest = Math.max(...plan.choices);
-  for (let from = 0; from < longest; from += step) {
-    for (let index = 0; index < plan.choices.length; index += 1) {
-      const to = Math.min(from + step, plan.choices[index] ?? 0);
-      if (to <= from) continue;
-      const delta = `"delta":{"content":"${plan.text(from, to)}"}`;
-      yield { text: `${shell}{"index":${index},${delta}${tail}`, tokens: to - from };
+  return undefined;
+}
+
+function* toolChunks(plan: ChatPlan, step: number, shell: string, tail: string): Generator<Chunk, undefined> {
+  for (let index = 0; index < plan.choices.length; index += 1) {
+    for (const { calls, tokens } of toolDeltas(plan, index, step)) {
+      yield { text: `${shell}{"index":${index},"delta":{"tool_calls":[${calls}]}${tail}`, tokens };
     }
   }
   return undefined;

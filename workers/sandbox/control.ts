@@ -8,7 +8,7 @@ import { problemOf, type SandboxControl } from "./control-fields";
 
 export class ControlError extends Error {}
 
-const NO_CONTROL: SandboxControl = {};
+export const NO_CONTROL: SandboxControl = {};
 
 /** Parsed headers by their text: a load test sends the same one a million times. */
 const parsedHeaders = new Map<string, SandboxControl>();

@@ -9,11 +9,17 @@ export class HttpRequest {
     readonly headers: KnownHeaders,
     /** Request line and headers as received, without the blank line. */
     readonly head: string,
-    readonly bytes: Buffer,
+    private readonly buffer: Buffer,
+    private readonly bodyStart: number,
+    private readonly bodyEnd: number,
   ) {}
 
   get body(): string {
-    return this.bytes.toString("utf8");
+    return this.buffer.toString("utf8", this.bodyStart, this.bodyEnd);
+  }
+
+  get bytes(): Buffer {
+    return this.buffer.subarray(this.bodyStart, this.bodyEnd);
   }
 
   query(): URLSearchParams {
@@ -71,7 +77,6 @@ const MAX_HEAD_BYTES = 64 * 1024;
 /** Above what vendors take, so that large uploads can be tried. */
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 const VERSION = "HTTP/1.1";
-const NO_BYTES = Buffer.alloc(0);
 const FIELD_OF_HEADER = new Map<string, keyof KnownHeaders>([
   ["authorization", "authorization"],
   ["connection", "connection"],
@@ -110,7 +115,8 @@ export function parseRequest(bytes: Buffer): Parsed {
   }
   const method = head.slice(0, methodEnd);
   const target = head.slice(methodEnd + 1, targetEnd);
-  return { kind: "complete", request: new HttpRequest(method, target, headers, head, body.content), length: body.end };
+  const request = new HttpRequest(method, target, headers, head, body.buffer, body.start, body.stop);
+  return { kind: "complete", request, length: body.end };
 }
 
 function readHeaders(head: string, firstLine: number): KnownHeaders {
@@ -142,19 +148,22 @@ function readHeaders(head: string, firstLine: number): KnownHeaders {
 }
 
 interface Body {
-  readonly content: Buffer;
+  readonly buffer: Buffer;
+  /** Where in the buffer it starts and stops. */
+  readonly start: number;
+  readonly stop: number;
   /** Where the next request starts. */
   readonly end: number;
 }
 
 /** The body and where it ends, or how many bytes it needs. */
 function bodyByLength(bytes: Buffer, start: number, header: string | undefined): Body | number {
-  if (header === undefined) return { content: NO_BYTES, end: start };
+  if (header === undefined) return { buffer: bytes, start, stop: start, end: start };
   if (!/^\d{1,12}$/.test(header)) throw new BadRequest(400, "The content-length is not a number.");
   const length = Number(header);
   if (length > MAX_BODY_BYTES) throw new BadRequest(413, "The request body is too large.");
   const end = start + length;
-  return bytes.length < end ? end : { content: bytes.subarray(start, end), end };
+  return bytes.length < end ? end : { buffer: bytes, start, stop: end, end };
 }
 
 function bodyByChunks(bytes: Buffer, start: number, coding: string): Body | number {
@@ -173,7 +182,8 @@ function bodyByChunks(bytes: Buffer, start: number, coding: string): Body | numb
       // Trailers, which nobody sends, are passed over up to the blank line.
       const end = bytes.toString("latin1", data, data + 2) === "\r\n" ? data + 2 : bytes.indexOf("\r\n\r\n", data) + 4;
       if (end < data + 2) return bytes.length + 1;
-      return { content: Buffer.concat(pieces), end };
+      const buffer = Buffer.concat(pieces);
+      return { buffer, start: 0, stop: buffer.length, end };
     }
     if (bytes.length < data + length + 2) return data + length + 2;
     pieces.push(bytes.subarray(data, data + length));

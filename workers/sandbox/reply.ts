@@ -206,15 +206,15 @@ export class Reply {
       return;
     }
     this.paced.push(act);
-    if (this.paced.length === 1) setImmediate(this.takeTurn);
+    if (this.paced.length === 1) setImmediate(() => this.takeTurn());
   }
 
-  private readonly takeTurn = (): void => {
+  private takeTurn(): void {
     if (this.state === "ended") return;
     this.paced?.[0]?.();
     this.paced?.shift();
-    if (this.paced !== undefined && this.paced.length > 0) setImmediate(this.takeTurn);
-  };
+    if (this.paced !== undefined && this.paced.length > 0) setImmediate(() => this.takeTurn());
+  }
 
   private framed(piece: string): string {
     const head = this.takeHead();

@@ -6,8 +6,9 @@ import type { Body } from "./body-fields";
 import { serveBooks } from "./books";
 import { Calls } from "./calls";
 import { Connection } from "./connection";
-import { ControlError, readControl } from "./control";
+import { ControlError, NO_CONTROL, readControl } from "./control";
 import { errorBody, errorJson, refusalOf, RequestError } from "./errors";
+import type { Exchange } from "./exchange";
 import { isForm, readForm } from "./form";
 import type { HttpRequest } from "./http-request";
 import { findModel } from "./prices";
@@ -94,75 +95,56 @@ function serve(state: State, request: HttpRequest, reply: Reply): void {
   }
 }
 
+/** An exchange whose body, control and vendor are not known until the request has been read. */
+type OpenExchange = { -readonly [Field in keyof Exchange]: Exchange[Field] };
+
 function answerCall(state: State, request: HttpRequest, reply: Reply, path: string, found: FoundRoute): void {
   const { route } = found;
   state.calls.count(route.template);
   state.callCount += 1;
-  const call: OpenCall = {
-    state,
-    request,
-    reply,
-    found,
+  const exchange: OpenExchange = {
+    body: NO_BODY,
+    control: NO_CONTROL,
     callId: `${state.runId}${state.callCount.toString(36).padStart(6, "0")}`,
     receivedAtMs: Date.now(),
     vendor: route.vendor,
+    reply,
+    request,
+    params: found.params,
+    bill: state.bill,
+    shelves: state.shelves,
     keyLabel: "",
+    requestTag: request.headers.requestTag,
   };
   try {
-    call.keyLabel = authenticate(request, route.vendor);
+    exchange.keyLabel = authenticate(request, route.vendor);
     state.calls.active += 1;
     reply.whenDone(() => (state.calls.active -= 1));
     state.calls.record(path, request);
     if (route.reads === "json_or_form" && isForm(request)) {
       readForm(request)
-        .then((body) => handle(call, body))
-        .catch((error: unknown) => refuse(reply, error, call.vendor, call.callId));
+        .then((body) => handle(exchange, route, body))
+        .catch((error: unknown) => refuse(reply, error, exchange.vendor, exchange.callId));
     } else {
-      handle(call, route.reads === "nothing" ? NO_BODY : parseBody(request.body));
+      handle(exchange, route, route.reads === "nothing" ? NO_BODY : parseBody(request.body));
     }
   } catch (error) {
-    refuse(reply, error, call.vendor, call.callId);
+    refuse(reply, error, exchange.vendor, exchange.callId);
   }
 }
 
-/** A call on its way to its handler. */
-interface OpenCall {
-  readonly state: State;
-  readonly request: HttpRequest;
-  readonly reply: Reply;
-  readonly found: FoundRoute;
-  readonly callId: string;
-  readonly receivedAtMs: number;
-  /** Of the path until the body is known. */
-  vendor: Vendor;
-  keyLabel: string;
-}
-
-function handle(call: OpenCall, body: Body): void {
-  const { request, found, state } = call;
-  const control = readControl(request.headers.control, body);
-  call.vendor = control.vendor ?? vendorOf(found.route, body);
-  found.route.handle({
-    body: found.route.vendor === "azure" ? withDeployment(call, body) : body,
-    control,
-    callId: call.callId,
-    receivedAtMs: call.receivedAtMs,
-    vendor: call.vendor,
-    reply: call.reply,
-    request,
-    params: found.params,
-    bill: state.bill,
-    shelves: state.shelves,
-    keyLabel: call.keyLabel,
-    requestTag: request.headers.requestTag,
-  });
+function handle(exchange: OpenExchange, route: Route, body: Body): void {
+  exchange.control = readControl(exchange.request.headers.control, body);
+  exchange.vendor = exchange.control.vendor ?? vendorOf(route, body);
+  exchange.body = route.vendor === "azure" ? withDeployment(exchange, route, body) : body;
+  route.handle(exchange);
 }
 
 /** On Azure's older paths the deployment, here named like its model, stands in the path, and a version is a must. */
-function withDeployment({ found, request }: OpenCall, body: Body): Body {
-  if (!found.route.template.includes("{deployment}")) return body;
+function withDeployment({ params, request }: Exchange, route: Route, body: Body): Body {
+  if (!route.template.includes("{deployment}")) return body;
   if (!request.query().has("api-version")) throw new RequestError(404, "404", "Resource not found");
-  return { ...body, model: found.params[0] };
+  return { ...body, model: params[0] };
 }
 
 /** The vendor of the path, or on OpenAI's own path that of the model. */

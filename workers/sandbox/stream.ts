@@ -79,16 +79,27 @@ class AnswerStream {
     const encoding = control.fault === "wrong_gzip" ? "content-encoding: gzip\r\n" : "";
     const type = `content-type: ${this.answer.contentType ?? EVENT_STREAM}\r\ncache-control: no-cache\r\n`;
     reply.start(type + providerHeaders(this.exchange) + encoding);
-    if (control.bodyDelayMs !== undefined) reply.writeHead();
-    const begin = () => {
-      reply.whenGone(() => {
-        clearTimeout(this.timer);
-        this.bookProduced(true);
-      });
-      this.write(this.preamble());
-      if (!reply.isOver) this.pump();
-    };
-    afterDelay(reply, control.bodyDelayMs, begin, () => this.bookProduced(true));
+    if (control.bodyDelayMs === undefined) {
+      this.begin();
+      return;
+    }
+    reply.writeHead();
+    afterDelay(
+      reply,
+      control.bodyDelayMs,
+      () => this.begin(),
+      () => this.bookProduced(true),
+    );
+  }
+
+  private begin(): void {
+    const { reply, control } = this.exchange;
+    reply.whenGone(() => {
+      clearTimeout(this.timer);
+      this.bookProduced(true);
+    });
+    if (control.keepAlives !== undefined || control.padBytes !== undefined) this.write(this.preamble());
+    if (!reply.isOver) this.pump();
   }
 
   /** Comments that precede the answer: a queue that keeps the client waiting, or a lot of nothing. */

@@ -48,40 +48,36 @@ function partBytes(part: unknown): number {
   return Buffer.byteLength(JSON.stringify(part) ?? "");
 }
 
+/** The text of tokens `from` (inclusive) to `to` (exclusive). Needs no escaping in JSON. */
+export type TextOfTokens = (from: number, to: number) => string;
+
 /** One long answer and where each of its tokens ends; grown by doubling, at most to the limit of the control. */
-class AnswerText {
-  private text = "";
-  private ends: number[] = [0];
-
-  constructor(private readonly word: string) {}
-
-  readonly slice = (from: number, to: number): string => {
-    if (to >= this.ends.length) this.grow(Math.max(1024, to * 2));
-    return this.text.slice(this.ends[from] ?? 0, this.ends[to] ?? 0);
-  };
-
-  private grow(tokens: number): void {
+function textOf(word: string): TextOfTokens {
+  let answer = "";
+  let ends: number[] = [0];
+  const grow = (tokens: number): void => {
     const pieces: string[] = [];
     const lengths = [0];
     let length = 0;
     for (let index = 0; index < tokens; index += 1) {
-      const piece = `${index === 0 ? "" : " "}${this.word}${index}`;
+      const piece = `${index === 0 ? "" : " "}${word}${index}`;
       length += piece.length;
       pieces.push(piece);
       lengths.push(length);
     }
-    this.text = pieces.join("");
-    this.ends = lengths;
-  }
+    answer = pieces.join("");
+    ends = lengths;
+  };
+  return (from, to) => {
+    if (to >= ends.length) grow(Math.max(1024, to * 2));
+    return answer.slice(ends[from] ?? 0, ends[to] ?? 0);
+  };
 }
 
-/** The text of tokens `from` (inclusive) to `to` (exclusive). Needs no escaping in JSON. */
-export type TextOfTokens = (from: number, to: number) => string;
-
-export const answerText: TextOfTokens = new AnswerText("w").slice;
+export const answerText = textOf("w");
 
 /** The same in characters of three and four bytes: 水🌊0 水🌊1 ... */
-export const multibyteText: TextOfTokens = new AnswerText("水🌊").slice;
+export const multibyteText = textOf("水🌊");
 
 /**
  * Tokens `from` to `to` of a tool's arguments, which are `{"text":"w0 w1 …"}` in all: joined in order they are JSON.
