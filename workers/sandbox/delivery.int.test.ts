@@ -190,9 +190,17 @@ describe("what was received", () => {
     await fetch(`${fresh.url}/v1/files/file-none/content`, { headers: { authorization } });
     await fetch(`${fresh.url}/v1/responses`, { headers: { authorization } });
     await fetch(`${fresh.url}/v1/messages`, { method: "POST" });
+    const unnamed = await fetch(`${fresh.url}/v1/models/%zz`, { headers: { authorization } });
+    expect(unnamed.status).toBe(404);
     await fetch(`${fresh.url}/anything/else`);
     const { byPath } = (await (await fetch(`${fresh.url}/calls`)).json()) as { byPath: object };
-    expect(byPath).toEqual({ "/v1/files/{file}/content": 1, "/v1/responses": 1, "/v1/messages": 1, other: 1 });
+    expect(byPath).toEqual({
+      "/v1/files/{file}/content": 1,
+      "/v1/responses": 1,
+      "/v1/messages": 1,
+      "/v1/models/{model}": 1,
+      other: 1,
+    });
     await fresh.close();
   });
 });

@@ -127,10 +127,19 @@ export function findRoute(method: string, path: string): FoundRoute | undefined 
   for (const { expression, byMethod } of PATTERNS.values()) {
     const match = expression.exec(path);
     if (match === null) continue;
-    const params = match.slice(1).map(decodeURIComponent);
+    const params = match.slice(1).map(decoded);
     return { route: byMethod[method] ?? refusedMethod(byMethod, method), params };
   }
   return undefined;
+}
+
+/** A part that is not well encoded names nothing that exists, so it is left as it is. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** A known path that has no such method. */
