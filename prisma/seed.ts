@@ -21,6 +21,8 @@ import { hasUsers } from "@/lib/db/users";
 import { connectHot } from "@/lib/redis/client";
 import type { HotConnection } from "@/lib/redis/client";
 import { createLogger } from "@/lib/telemetry/logger";
+import { outboundAllowList, parseOutboundEnv } from "@/lib/config/env";
+import { createOutbound } from "@/lib/wiring/outbound";
 import { buildCompany, seedPrincipal } from "./seed/build-company";
 import type { SeededCompany } from "./seed/build-company";
 import { addVendors } from "./seed/build-models";
@@ -117,6 +119,7 @@ async function main(): Promise<void> {
     clock: systemClock,
     masterKey: Buffer.from(setting("SPILLWAY_MASTER_KEY"), "base64"),
     pepper: Buffer.from(setting("SPILLWAY_KEY_PEPPER"), "base64"),
+    outbound: createOutbound(outboundAllowList(parseOutboundEnv({ SANDBOX_URL: DEFAULT_SANDBOX_URL, ...process.env }))),
   };
   try {
     await new Promise<void>((resolve) => store.onRunId(() => resolve()));

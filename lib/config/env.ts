@@ -17,6 +17,9 @@ const secret32 = z.string().refine((value) => isBase64Of(value, 32), {
   error: "must be 32 random bytes in base64 (openssl rand -base64 32)",
 });
 
+/** Entries between commas or spaces. */
+const list = z.string().transform((text) => text.split(/[\s,]+/u).filter((entry) => entry !== ""));
+
 const redis = url(["redis", "rediss"], "redis://user:password@host:6379/0");
 
 /** What every process needs: where the counters are, and how to talk about itself. */
@@ -32,6 +35,11 @@ const shared = {
   SPILLWAY_KEY_PEPPER: secret32,
   /** Where a process may keep what must survive it, such as the usage journal written while Redis is away. */
   SPILLWAY_DATA_DIR: z.string().min(1).default(".spillway"),
+  /**
+   * Places beyond public addresses over https that configured URLs may lead to: `vllm.internal:8000`, `10.2.0.0/16`. What is
+   * named in this environment (SANDBOX_URL, OPENAI_BASE_URL, ...) is allowed anyway.
+   */
+  SPILLWAY_OUTBOUND_ALLOW: list.default([]),
   /** Address under which people and SDKs reach this installation; used in links such as the top-up page. */
   SPILLWAY_PUBLIC_URL: url(["http", "https"], "https://spillway.example.com").optional(),
 };
@@ -61,6 +69,14 @@ const providerAccounts = {
   ZHIPU_API_KEY: z.string().min(1).optional(),
   ARK_API_KEY: z.string().min(1).optional(),
 };
+
+const outboundSchema = z.object({
+  SPILLWAY_OUTBOUND_ALLOW: shared.SPILLWAY_OUTBOUND_ALLOW,
+  SANDBOX_URL: sandbox.SANDBOX_URL,
+  OPENAI_BASE_URL: providerAccounts.OPENAI_BASE_URL,
+  ANTHROPIC_BASE_URL: providerAccounts.ANTHROPIC_BASE_URL,
+});
+type OutboundEnv = z.output<typeof outboundSchema>;
 
 const gatewaySchema = z.object({
   ...shared,
@@ -100,6 +116,16 @@ export type GatewayEnv = z.output<typeof gatewaySchema>;
 export type WebEnv = z.output<typeof webSchema>;
 export type WorkerEnv = z.output<typeof workerSchema>;
 
+/** The operator's list of places, with those that this very environment names. */
+export function outboundAllowList(env: OutboundEnv): string[] {
+  const named = [env.SANDBOX_URL, env.OPENAI_BASE_URL, env.ANTHROPIC_BASE_URL].flatMap((text) => {
+    if (text === undefined) return [];
+    const { hostname, port, protocol } = new URL(text);
+    return [`${hostname}:${port === "" ? (protocol === "http:" ? "80" : "443") : port}`];
+  });
+  return [...env.SPILLWAY_OUTBOUND_ALLOW, ...named];
+}
+
 type Source = Readonly<Record<string, string | undefined>>;
 
 /** Thrown at start only. Its message lists names and reasons and never a value: most of these values are secrets. */
@@ -120,6 +146,11 @@ export function parseWebEnv(source: Source): WebEnv {
 
 export function parseWorkerEnv(source: Source): WorkerEnv {
   return parse("worker", workerSchema, source);
+}
+
+/** For programs that are no process of the product, such as the seed. */
+export function parseOutboundEnv(source: Source): OutboundEnv {
+  return parse("outbound", outboundSchema, source);
 }
 
 export const gatewayEnv = once(() => parseGatewayEnv(process.env));

@@ -36,6 +36,9 @@ export const consoleError = z.object({
   }),
 });
 
+/** Body of a write that takes nothing but its address. */
+export const nothing = z.strictObject({});
+
 /** Answer of a write. `auditId` names the audit row; `POST /api/console/undo` takes it back while `undoable`. */
 export const writeResult = z.object({ id: idText, auditId: idText, undoable: z.boolean() });
 export type WriteResult = z.infer<typeof writeResult>;

@@ -36,6 +36,44 @@ export const upsertModelInput = z.strictObject({
 });
 export type UpsertModelInput = z.input<typeof upsertModelInput>;
 
+/** Names of models that a connection test shows at most. */
+export const PROVIDER_TEST_MODELS = 1000;
+
+export const PROVIDER_TEST_RESULTS = [
+  "ok",
+  /** The account or its secret is refused. */
+  "auth",
+  "network",
+  /** This installation may not call there. */
+  "refused_address",
+  "not_an_api",
+  /** An API without a list of models: reachable, the secret untried. */
+  "unlisted",
+  /** Reachable, but overloaded or limiting. */
+  "busy",
+] as const;
+export const providerTestResult = z.object({
+  result: z.enum(PROVIDER_TEST_RESULTS),
+  /** In English, for the person who set the account up. Never what the other side wrote. */
+  detail: z.string(),
+  models: z.array(z.string()).max(PROVIDER_TEST_MODELS),
+});
+export type ProviderTestResult = z.infer<typeof providerTestResult>;
+
+/** A vendor account as shown: of its secret no more than when it was changed and how it ends. */
+export const providerView = z.object({
+  id: idText,
+  name: z.string(),
+  kind: z.string(),
+  baseUrl: z.string(),
+  isExternal: z.boolean(),
+  billingMode: z.string(),
+  secretChangedAtMs: timeMs.nullable(),
+  secretHint: z.string().nullable(),
+  disabled: z.boolean(),
+});
+export const providerList = z.object({ providers: z.array(providerView) });
+
 const stepTimeout = z.int().min(100).max(3_600_000).nullable().default(null);
 
 export const upsertDeploymentInput = z.strictObject({

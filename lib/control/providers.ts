@@ -9,9 +9,14 @@ import { newId } from "@/lib/domain/ids";
 import type { Principal } from "@/lib/domain/role";
 import { changeOrganisation } from "./change";
 import type { ControlDeps } from "./deps";
+import { isSameOrigin, requireOutbound } from "./outbound";
 import { invalidFields, parseInput } from "./validate";
 
-/** Adds the account or changes the one of this name. The kind of an account never changes: its models speak it. */
+/**
+ * Adds the account or changes the one of this name. The kind of an account never changes: its models speak it. A new
+ * address must be one that this installation may call, and on another host it takes the secret anew: who may change
+ * addresses must not be able to have a secret sent to them.
+ */
 export async function upsertProvider(
   deps: ControlDeps,
   principal: Principal,
@@ -23,6 +28,10 @@ export async function upsertProvider(
     await change.require("model.write");
     const before = await findProviderByName(change.tx, organisationId, values.name);
     if (before !== null && before.kind !== values.kind) throw invalidFields({ kind: "fixed" });
+    if (before?.baseUrl !== values.baseUrl) requireOutbound(deps.outbound, "baseUrl", values.baseUrl);
+    if (before !== null && secret === undefined && wouldMoveSecret(before, values.baseUrl)) {
+      throw invalidFields({ secret: "needed_for_new_host" });
+    }
     const id = before?.id ?? newId("prv", change.nowMs);
     const sealed = secret === undefined ? null : seal(deps, organisationId, id, secret, change.now);
     const inserted =
@@ -44,6 +53,11 @@ export async function upsertProvider(
     });
     return { provider, auditId };
   });
+}
+
+/** The stand-in's secret is none, and its port changes with every start. */
+function wouldMoveSecret(before: Provider, baseUrl: string): boolean {
+  return before.secretChangedAt !== null && before.kind !== "sandbox" && !isSameOrigin(before.baseUrl, baseUrl);
 }
 
 function seal(

@@ -9,7 +9,7 @@ import { listSnapshotChanges } from "@/lib/db/snapshot-changes";
 import type { Organisation } from "@/lib/domain/entities";
 import { pushSnapshot, readPublishedEpoch } from "@/lib/redis/snapshot-publisher";
 import type { SnapshotPush } from "@/lib/redis/snapshot-publisher";
-import type { ControlDeps } from "./deps";
+import type { PublishDeps } from "./deps";
 import { compileSnapshot, wantedBy } from "./snapshot-compile";
 
 export interface PublishResult {
@@ -29,7 +29,7 @@ const PUBLISH_TIMEOUT_MS = 2_000;
 const FORCED_ATTEMPTS = 5;
 
 /** Pushes what is pending of one organisation; the whole when Redis turns out to have lost an earlier push. */
-export async function publishChanges(deps: ControlDeps, organisationId: string): Promise<PublishResult> {
+export async function publishChanges(deps: PublishDeps, organisationId: string): Promise<PublishResult> {
   const pending = await readPending(deps, organisationId);
   if (pending === null) return { outcome: "idle", epoch: 0n };
   const isRaised = pending.organisation.publishedEpoch < pending.organisation.snapshotEpoch;
@@ -55,7 +55,7 @@ export async function publishChanges(deps: ControlDeps, organisationId: string):
  * always, under a new epoch, so that gateways look again: after Redis lost data, and by reconcile to rewrite limits.
  */
 export async function publishAll(
-  deps: ControlDeps,
+  deps: PublishDeps,
   organisationId: string,
   options: { readonly force: boolean },
 ): Promise<PublishResult> {
@@ -89,7 +89,7 @@ export interface DrainResult {
  * Every organisation that has something pending, or of which Redis stands at an epoch it had already passed (it lost a
  * push with its data). One organisation's failure never holds up another. Called every second by the worker.
  */
-export async function drainChanges(deps: ControlDeps): Promise<DrainResult> {
+export async function drainChanges(deps: PublishDeps): Promise<DrainResult> {
   const failed: { organisationId: string; error: unknown }[] = [];
   let published = 0;
   for (const organisation of await listOrganisations(deps.db.prisma)) {
@@ -112,7 +112,7 @@ export async function drainChanges(deps: ControlDeps): Promise<DrainResult> {
  * The push right after a commit. It never fails the write, which already stands: when Redis does not answer in time the
  * outbox brings the change there later, and `onPublishFailure` is told.
  */
-export async function publishAfterCommit(deps: ControlDeps, organisationId: string): Promise<void> {
+export async function publishAfterCommit(deps: PublishDeps, organisationId: string): Promise<void> {
   if (deps.publishes === false) return;
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
@@ -127,7 +127,7 @@ export async function publishAfterCommit(deps: ControlDeps, organisationId: stri
   }
 }
 
-async function readPending(deps: ControlDeps, organisationId: string): Promise<Read | null> {
+async function readPending(deps: PublishDeps, organisationId: string): Promise<Read | null> {
   return inTransaction(
     deps.db,
     async (tx) => {
@@ -141,7 +141,7 @@ async function readPending(deps: ControlDeps, organisationId: string): Promise<R
   );
 }
 
-async function readWhole(deps: ControlDeps, organisationId: string): Promise<Read | null> {
+async function readWhole(deps: PublishDeps, organisationId: string): Promise<Read | null> {
   return inTransaction(
     deps.db,
     async (tx) => {
@@ -170,7 +170,7 @@ function toRead(
 }
 
 /** Whether Redis stands at an epoch that the database never reached, which only a restored backup explains. */
-async function redisIsAhead(deps: ControlDeps, organisationId: string, redisEpoch: bigint): Promise<boolean> {
+async function redisIsAhead(deps: PublishDeps, organisationId: string, redisEpoch: bigint): Promise<boolean> {
   const present = await findOrganisation(deps.db.prisma, organisationId);
   return present !== null && redisEpoch > present.snapshotEpoch;
 }

@@ -15,4 +15,3 @@ export const PROVIDER_KINDS = [
   "openai-compatible",
   "sandbox",
 ] as const;
-export type ProviderKind = (typeof PROVIDER_KINDS)[number];

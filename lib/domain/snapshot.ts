@@ -29,7 +29,6 @@ export const MODEL_KINDS = [
   "rerank",
   "completion",
 ] as const;
-export type ModelKind = (typeof MODEL_KINDS)[number];
 
 export const organisationDocument = z.object({
   id: z.string(),

@@ -25,6 +25,7 @@ import type { Environment } from "@/lib/domain/snapshot";
 import { connectPatient, connectHot } from "@/lib/redis/client";
 import type { HotConnection } from "@/lib/redis/client";
 import { createLogger } from "@/lib/telemetry/logger";
+import { createOutbound } from "@/lib/wiring/outbound";
 
 export const testPrincipal = systemPrincipal("test");
 
@@ -50,6 +51,8 @@ export function createTestControl(databaseUrl: string, redisUrl: string, clock: 
     clock,
     masterKey: TEST_MASTER_KEY,
     pepper: TEST_PEPPER,
+    // The stand-in provider of tests listens on loopback.
+    outbound: createOutbound(["127.0.0.0/8"]),
     close: async () => {
       await Promise.all([redis.quit(), store.close()]);
     },

@@ -2,22 +2,18 @@
  * The control plane of this process: built once, kept on `globalThis` because Next's bundle and the host are two module
  * graphs. The connection fails at once instead of queueing: a write never waits for Redis, the outbox heals it.
  */
-import { webEnv } from "@/lib/config/env";
+import { outboundAllowList, webEnv } from "@/lib/config/env";
+import type { WebEnv } from "@/lib/config/env";
 import type { ControlDeps } from "@/lib/control/deps";
 import { getDb } from "@/lib/db/client";
 import { systemClock } from "@/lib/domain/clock";
 import { connectHot } from "@/lib/redis/client";
 import { createLogger } from "@/lib/telemetry/logger";
+import { createOutbound } from "./outbound";
 
 /** The settings it needs; the environments of web and worker both have them. */
-export interface ControlEnv {
-  readonly DATABASE_URL: string;
-  readonly REDIS_URL: string;
-  /** 32 bytes in base64. */
-  readonly SPILLWAY_MASTER_KEY: string;
-  readonly SPILLWAY_KEY_PEPPER: string;
-  readonly LOG_LEVEL: string;
-}
+type ControlEnv = Parameters<typeof outboundAllowList>[0] &
+  Pick<WebEnv, "DATABASE_URL" | "REDIS_URL" | "SPILLWAY_MASTER_KEY" | "SPILLWAY_KEY_PEPPER" | "LOG_LEVEL">;
 
 const processWide = globalThis as typeof globalThis & { spillwayControl?: ControlDeps };
 
@@ -35,6 +31,7 @@ function createControl(env: ControlEnv): ControlDeps {
     clock: systemClock,
     masterKey: Buffer.from(env.SPILLWAY_MASTER_KEY, "base64"),
     pepper: Buffer.from(env.SPILLWAY_KEY_PEPPER, "base64"),
+    outbound: createOutbound(outboundAllowList(env)),
     onPublishFailure: (organisationId, error) => {
       log.warn({ organisationId, err: error }, "a change waits in the outbox: Redis did not take it");
     },

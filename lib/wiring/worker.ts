@@ -29,10 +29,7 @@ export interface WorkerServices {
   readonly close: () => Promise<void>;
 }
 
-type Settings = Pick<
-  WorkerEnv,
-  "DATABASE_URL" | "REDIS_URL" | "REDIS_QUEUE_URL" | "LOG_LEVEL" | "SPILLWAY_MASTER_KEY" | "SPILLWAY_KEY_PEPPER"
->;
+type Settings = Pick<WorkerEnv, "DATABASE_URL" | "REDIS_URL" | "REDIS_QUEUE_URL" | "LOG_LEVEL" | "SPILLWAY_KEY_PEPPER">;
 
 /** Settlement commits and scripts of a large rebuild take longer than a gateway would wait. */
 const COMMAND_TIMEOUT_MS = 15_000;
@@ -44,13 +41,7 @@ export function createWorkerServices(env: Settings): WorkerServices {
   const publisher = connectPatient(env.REDIS_URL, "spillway-publisher");
   const reader = connectWaiting(env.REDIS_URL, "spillway-settlement");
   const pepper = Buffer.from(env.SPILLWAY_KEY_PEPPER, "base64");
-  const control = {
-    db,
-    redis: publisher,
-    clock: systemClock,
-    masterKey: Buffer.from(env.SPILLWAY_MASTER_KEY, "base64"),
-    pepper,
-  };
+  const control = { db, redis: publisher, clock: systemClock };
   return {
     deps: {
       db,

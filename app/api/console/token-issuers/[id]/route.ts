@@ -1,0 +1,8 @@
+import { nothing, writeResult } from "@/lib/contracts/common";
+import { writeIssuerRemoval } from "@/lib/console/catalogue";
+import { writeRoute } from "@/lib/console/route";
+
+export const DELETE = writeRoute(
+  { action: "organisation.update", input: nothing, answer: writeResult },
+  writeIssuerRemoval,
+);
