@@ -116,6 +116,7 @@ function environment(databaseUrl: string, redisUrl: string, folder: string): Nod
     SPILLWAY_KEY_PEPPER: TEST_PEPPER.toString("base64"),
     SPILLWAY_DATA_DIR: folder,
     SPILLWAY_HOST: "127.0.0.1",
+    SPILLWAY_OUTBOUND_ALLOW: "127.0.0.1",
     NEXTAUTH_SECRET: randomBytes(32).toString("base64"),
   };
 }

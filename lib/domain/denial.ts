@@ -12,6 +12,7 @@ export type DenialCode =
   | "protected_rung"
   | "rate_limit_exceeded"
   | "concurrency_limit_exceeded"
+  | "max_cost_exceeded"
   | "price_missing"
   | "invalid_request"
   | "request_too_large"

@@ -4,6 +4,13 @@ import type { SnapshotDocuments } from "./organisation-view";
 import { viewOf } from "./organisation-view";
 import type { ApiKeyDocument, ModelDocument } from "@/lib/domain/snapshot";
 
+/** As every kind of provider does it that speaks OpenAI's API. */
+const adapterOf = () => ({
+  vendor: "openai",
+  pathOf: (_provider: unknown, route: string) => (route === "messages" ? undefined : `/v1/${route}`),
+  passedHeaders: () => [],
+});
+
 const NOW = Date.parse("2026-03-10T12:00:00Z");
 
 function model(changes: Partial<ModelDocument> = {}): ModelDocument {
@@ -108,7 +115,7 @@ function world(changes: Partial<SnapshotDocuments> = {}) {
 function serving(view: ReturnType<typeof world>, caller: ApiKeyDocument = key, name = "chat", nowMs = NOW) {
   const chain = view.chainOf(caller);
   if (!chain) throw new Error("no chain");
-  return servingOf(view, chain, name, "chat", nowMs);
+  return servingOf(view, chain, name, { kinds: ["chat"], route: "chat/completions" }, nowMs, adapterOf);
 }
 
 describe("where a model is served", () => {
@@ -180,10 +187,10 @@ describe("a compiled call", () => {
     });
     const chain = view.chainOf(key);
     if (!chain) throw new Error("no chain");
-    const shape = { model: "chat", kind: "chat" as const, trafficClass: "general", route: "chat/completions" };
-    const first = compiledCall(view, chain, shape, NOW);
-    expect(compiledCall(view, chain, shape, changesAt - 1)).toBe(first);
-    const second = compiledCall(view, chain, shape, changesAt);
+    const shape = { model: "chat", kinds: ["chat"], trafficClass: "general", route: "chat/completions" };
+    const first = compiledCall(view, chain, shape, NOW, adapterOf);
+    expect(compiledCall(view, chain, shape, changesAt - 1, adapterOf)).toBe(first);
+    const second = compiledCall(view, chain, shape, changesAt, adapterOf);
     expect(second).toMatchObject({
       servings: [{ price: { id: "p2" } }, { price: { id: "p2" } }, ...Array.from({ length: 5 })],
     });
@@ -192,7 +199,7 @@ describe("a compiled call", () => {
       windowEndMs: Date.parse("2026-03-10T16:00:00Z"),
       lines: [{ periodId: "D2026-03-10" }],
     });
-    const third = compiledCall(view, chain, shape, Date.parse("2026-03-10T16:00:00Z"));
+    const third = compiledCall(view, chain, shape, Date.parse("2026-03-10T16:00:00Z"), adapterOf);
     expect(third).toMatchObject({ lines: [{ periodId: "D2026-03-11" }] });
   });
 });

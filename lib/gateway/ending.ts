@@ -1,6 +1,6 @@
 /** A reservation ends exactly once, whoever comes first: the answer, the client hanging up, an error, the last resort. */
 import type { Held } from "./exchange";
-import type { BudgetLedger } from "./ports";
+import type { BudgetLedger, TokenEstimator } from "./ports";
 import type { Cost, Measured } from "./stages/settle";
 import { conclude, unknownUsage } from "./stages/settle";
 
@@ -16,7 +16,13 @@ export interface Ending {
   readonly over: Promise<void>;
 }
 
-export function createEnding(held: Held, deps: { ledger: BudgetLedger; clock: { nowMs(): number } }): Ending {
+export interface EndingDeps {
+  readonly ledger: BudgetLedger;
+  readonly clock: { nowMs(): number };
+  readonly estimator?: TokenEstimator | undefined;
+}
+
+export function createEnding(held: Held, deps: EndingDeps): Ending {
   let ended: Promise<void> | undefined;
   let signal: (value: Promise<void>) => void = () => undefined;
   const over = new Promise<void>((resolve) => {
@@ -42,7 +48,13 @@ export function createEnding(held: Held, deps: { ledger: BudgetLedger; clock: { 
   return {
     over,
     isOver: () => ended !== undefined,
-    settle: (measured, cost) => end(measured, cost ?? null),
+    settle: (measured, cost) => {
+      const { counted } = held;
+      if (counted && !measured.isEstimated) {
+        deps.estimator?.settled(counted.estimate, counted.count, measured.usage.inputTokens);
+      }
+      return end(measured, cost ?? null);
+    },
     void: () => end(null, null),
     unknown: (statusCode) => end(unknown(statusCode), null),
   };

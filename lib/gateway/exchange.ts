@@ -3,12 +3,16 @@ import type { ApiKeyDocument } from "@/lib/domain/snapshot";
 import type { CompiledCall, Serving } from "./compiled-call";
 import type { CallerChain, OrganisationView } from "./organisation-view";
 import type { BudgetReading } from "./ports";
-import type { ParsedRequest } from "./wire/openai-request";
+import type { CountedInput } from "./stages/estimate";
+import type { RouteRequest } from "./wire/routes/route-request";
 
 export interface Received {
   readonly requestId: string;
   readonly startedMs: number;
+  /** Name of the route in the ledger. */
   readonly route: string;
+  /** The path behind `/v1/`, without query. */
+  readonly path: string;
   readonly language: "en" | "zh-CN";
 }
 
@@ -28,17 +32,24 @@ export interface Classified extends Authenticated {
 /** Held: the reservation stands, the plan is chosen. */
 export interface Held {
   readonly caller: Classified;
-  readonly request: ParsedRequest;
+  readonly request: RouteRequest;
   readonly call: CompiledCall;
   readonly serving: Serving;
   readonly planNumber: number;
   readonly reservationId: string;
+  /** Number of the reservation: counting anew takes one, too. */
   readonly attempt: number;
+  /** Times the call was sent, this one included. */
+  readonly tries: number;
   readonly heldAmount: bigint;
   readonly heldInputTokens: number;
   readonly heldOutputTokens: number;
   /** Output cap to write into the upstream body; null where the caller stated one. */
   readonly writtenCap: number | null;
+  /** Where the input was counted before the hold: what settlement teaches about counts. */
+  readonly counted: CountedInput | null;
+  /** A stricter plan or the overflow was taken for want of room: a tighter hold may do better. */
+  readonly isTight: boolean;
   readonly rungBasisPoints: number;
   readonly isOverflow: boolean;
   readonly binding: BudgetReading | null;

@@ -10,7 +10,8 @@ import type { RefusalEvent } from "@/lib/domain/usage-event";
 import type { Authenticated, Received } from "./exchange";
 import type { GatewayAnswer, GatewayRequest } from "./http";
 import { fromWebRequest, jsonAnswer, toWebResponse } from "./http";
-import type { GatewayContext, GovernedRoute, PipelineDeps, Refused } from "./pipeline";
+import type { Refused } from "./hold";
+import type { GatewayContext, PipelineDeps } from "./pipeline";
 import { governedCall } from "./pipeline";
 import { StoreUnavailable } from "./ports";
 import { meBody, usageBody } from "./routes/me";
@@ -19,6 +20,11 @@ import { authenticate } from "./stages/authenticate";
 import type { ErrorContext } from "./wire/error-response";
 import { refusalAnswer, upstreamErrorAnswer } from "./wire/error-response";
 import { languageOf } from "./wire/messages";
+import { inShapeOf, refusalInShapeOf } from "./wire/routes/error-shapes";
+import type { GovernedRoute } from "./wire/routes/governed-routes";
+import { governedRoute, passthroughRoute, protocolOf } from "./wire/routes/governed-routes";
+import type { Protocol } from "./wire/routes/route-request";
+import { fixedAnswer } from "./wire/fixed-answer";
 
 export interface GatewayDeps extends PipelineDeps {
   /** Told of bugs: an error that no branch foresaw. */
@@ -29,22 +35,49 @@ export interface GatewayDeps extends PipelineDeps {
 export type GatewayCore = (request: GatewayRequest, context: GatewayContext) => Promise<GatewayAnswer>;
 export type GatewayHandler = (request: Request, context: GatewayContext) => Promise<Response>;
 
-const GOVERNED: Readonly<Record<string, GovernedRoute>> = {
-  "chat/completions": { route: "chat/completions", kind: "chat" },
-  embeddings: { route: "embeddings", kind: "embedding" },
-};
-
-/** The route behind `/api/v1/` or `/v1/`, without query; undefined for other paths. */
-export function routeOf(url: string): string | undefined {
-  const path = url.startsWith("/") ? url : url.slice(url.indexOf("/", url.indexOf("//") + 2));
-  const rest = path.startsWith("/api/v1/") ? path.slice(8) : path.startsWith("/v1/") ? path.slice(4) : undefined;
-  return rest?.split(/[?#]/u, 1)[0]?.replace(/\/+$/u, "");
+interface GatewayPath {
+  /** Behind the base path, without slashes at its end. */
+  readonly path: string;
+  readonly query: string;
+  readonly isGeminiBase: boolean;
 }
 
-function errorContext(received: Received, caller: Authenticated | undefined): ErrorContext {
+const BASES: readonly (readonly [base: string, isGemini: boolean])[] = [
+  ["/api/v1/", false],
+  ["/v1/", false],
+  ["/v1beta/", true],
+  ["/api/v1beta/", true],
+];
+
+function pathOf(url: string): GatewayPath | undefined {
+  const target = url.startsWith("/") ? url : url.slice(url.indexOf("/", url.indexOf("//") + 2));
+  for (const [base, isGeminiBase] of BASES) {
+    if (!target.startsWith(base)) continue;
+    const end = target.search(/[?#]/u);
+    const path = target.slice(base.length, end < 0 ? undefined : end).replace(/\/+$/u, "");
+    const query = end >= 0 && target[end] === "?" ? target.slice(end + 1) : "";
+    return { path, query, isGeminiBase };
+  }
+  return undefined;
+}
+
+/** The route behind `/api/v1/`, `/v1/` or Google's `/v1beta/`, without query; undefined for other paths. */
+export function routeOf(url: string): string | undefined {
+  return pathOf(url)?.path;
+}
+
+/** What is known of a request by its line and headers. */
+interface Arrived {
+  readonly received: Received;
+  readonly protocol: Protocol;
+  readonly governed: GovernedRoute | undefined;
+}
+
+function errorContext({ received, protocol }: Arrived, caller: Authenticated | undefined): ErrorContext {
   const organisation = caller?.view.organisation;
   const language = received.language === "en" && organisation?.locale === "zh-CN" ? "zh-CN" : received.language;
   return {
+    protocol,
     requestId: received.requestId,
     language,
     budgetStatus: organisation?.budgetRefusalStatus ?? 429,
@@ -100,11 +133,13 @@ export function createGateway(core: GatewayCore): GatewayHandler {
 }
 
 export function createGatewayCore(deps: GatewayDeps): GatewayCore {
-  const answerRefusal = (received: Received, refused: Refused): GatewayAnswer => {
-    const context = errorContext(received, refused.caller);
-    const answer = refusalAnswer(refused.refusal, context, deps.random());
+  const answerRefusal = (arrived: Arrived, refused: Refused): GatewayAnswer => {
+    const context = errorContext(arrived, refused.caller);
+    const fixed = refused.isStatic ? fixedAnswer(refused, arrived.received, context) : undefined;
+    const answer = fixed ?? refusalInShapeOf(arrived.protocol, refusalAnswer(refused.refusal, context, deps.random()));
     // Callers who are not known are not noted: anybody could fill the list.
     if (refused.caller) {
+      const { received } = arrived;
       deps.ledger.refused(
         refusalEvent(received, refused, refused.caller, answer.status, answer.code, deps.clock.nowMs()),
       );
@@ -112,61 +147,86 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
     return answer.answer;
   };
 
-  const read = async (request: GatewayRequest, received: Received, context: GatewayContext): Promise<GatewayAnswer> => {
+  const refuse = (arrived: Arrived, refusal: Denial): GatewayAnswer =>
+    answerRefusal(arrived, { refusal, caller: undefined, request: undefined });
+
+  const read = async (request: GatewayRequest, arrived: Arrived, context: GatewayContext): Promise<GatewayAnswer> => {
+    const { received } = arrived;
     const nowMs = deps.clock.nowMs();
     const caller = await authenticate(received, request.headers, context.clientAddress, nowMs, deps);
-    if (isDenial(caller)) return answerRefusal(received, { refusal: caller, caller: undefined, request: undefined });
-    const body = await bodyOf(received.route, caller, nowMs);
-    if (isDenial(body)) return answerRefusal(received, { refusal: body, caller: undefined, request: undefined });
+    if (isDenial(caller)) return refuse(arrived, caller);
+    const body = await bodyOf(received.path, caller, nowMs);
+    if (isDenial(body)) return refuse(arrived, body);
     return jsonAnswer(200, body, { "x-request-id": received.requestId });
   };
 
-  const bodyOf = async (route: string, caller: Authenticated, nowMs: number): Promise<Denial | object> => {
-    if (route === "me") return meBody(caller, deps.ledger, nowMs);
-    if (route === "me/usage") return usageBody(caller, deps.ledger, nowMs);
-    return modelsBody(caller, route === "models" ? undefined : decodeURIComponentSafely(route.slice("models/".length)));
+  const bodyOf = async (path: string, caller: Authenticated, nowMs: number): Promise<Denial | object> => {
+    if (path === "me") return meBody(caller, deps.ledger, nowMs);
+    if (path === "me/usage") return usageBody(caller, deps.ledger, nowMs);
+    return modelsBody(caller, path === "models" ? undefined : decodeURIComponentSafely(path.slice("models/".length)));
   };
 
   const dispatch = async (
     request: GatewayRequest,
-    received: Received,
+    arrived: Arrived,
     context: GatewayContext,
   ): Promise<GatewayAnswer> => {
-    const refuse = (refusal: Denial) => answerRefusal(received, { refusal, caller: undefined, request: undefined });
-    const governed = GOVERNED[received.route];
-    const isRead = ["me", "me/usage", "models"].includes(received.route) || received.route.startsWith("models/");
-    if (!governed && !isRead) return refuse(denial("not_found"));
-    if (request.method !== (governed ? "POST" : "GET")) return refuse(denial("method_not_allowed"));
-    if (!governed) return read(request, received, context);
-    const result = await governedCall(request, received, governed, context, deps, (caller) =>
-      errorContext(received, caller),
-    );
-    return "refusal" in result ? answerRefusal(received, result) : result;
+    const { received, governed } = arrived;
+    if (!governed && isRead(received.path)) {
+      return request.method === "GET" ? read(request, arrived, context) : refuse(arrived, denial("method_not_allowed"));
+    }
+    if (!governed && (request.method !== "POST" || isUnserved(received.path)))
+      return refuse(arrived, denial("not_found"));
+    if (request.method !== "POST") return refuse(arrived, denial("method_not_allowed"));
+    const route = governed ?? passthroughRoute(received.path);
+    const asked = { request, received, route, clientAddress: context.clientAddress };
+    const result = await governedCall(asked, context, deps, (caller) => errorContext(arrived, caller));
+    return "refusal" in result ? answerRefusal(arrived, result) : result;
   };
 
   /** The last resort: a store that is away, or a bug of ours. */
-  const answerFailure = (error: unknown, received: Received): GatewayAnswer => {
+  const answerFailure = (error: unknown, arrived: Arrived): GatewayAnswer => {
     if (error instanceof StoreUnavailable) {
-      const refusal = denial("quota_store_unavailable", { retryAfterMs: error.retryAfterMs });
-      return answerRefusal(received, { refusal, caller: undefined, request: undefined });
+      return refuse(arrived, denial("quota_store_unavailable", { retryAfterMs: error.retryAfterMs }));
     }
-    deps.onFault(error, received.requestId);
+    deps.onFault(error, arrived.received.requestId);
     const problem = { status: 503, code: "upstream_error", retryAfterMs: 1000 } as const;
-    return upstreamErrorAnswer(problem, errorContext(received, undefined), deps.random());
+    const answer = upstreamErrorAnswer(problem, errorContext(arrived, undefined), deps.random());
+    return inShapeOf(arrived.protocol, answer);
   };
 
   return (request, context) => {
-    const received = receive(request, deps.clock.nowMs());
-    return dispatch(request, received, context).catch((error: unknown) => answerFailure(error, received));
+    const arrived = arrive(request, deps.clock.nowMs());
+    return dispatch(request, arrived, context).catch((error: unknown) => answerFailure(error, arrived));
   };
 }
 
-function receive(request: GatewayRequest, startedMs: number): Received {
+/** What is read without a model: about oneself, and the list of models. */
+function isRead(path: string): boolean {
+  return (
+    path === "me" || path === "me/usage" || path === "models" || (path.startsWith("models/") && !path.includes(":"))
+  );
+}
+
+/** What outlives a call (files, batches) is not served, also where somebody gives such a path a price. */
+function isUnserved(path: string): boolean {
+  return /^(files|uploads|batches|messages\/batches)(\/|$)/u.test(path);
+}
+
+function arrive(request: GatewayRequest, startedMs: number): Arrived {
+  const { path, query, isGeminiBase } = pathOf(request.url) ?? { path: "", query: "", isGeminiBase: false };
+  const governed = governedRoute(path, query);
+  const protocol = governed?.protocol ?? protocolOf(path, isGeminiBase, request.headers.get("anthropic-version"));
   return {
-    requestId: newId("req", startedMs),
-    startedMs,
-    route: routeOf(request.url) ?? "",
-    language: languageOf(request.headers.get("accept-language")),
+    governed,
+    protocol,
+    received: {
+      requestId: newId("req", startedMs),
+      startedMs,
+      route: governed?.route ?? (isRead(path) ? path : "passthrough"),
+      path,
+      language: languageOf(request.headers.get("accept-language")),
+    },
   };
 }
 

@@ -11,6 +11,8 @@ export interface GatewayRequest {
   readonly headers: { get(name: string): string | null };
   /** The whole body, at most once. `too_large` where it exceeds the limit; the rest is not read then. */
   bytes(maxBytes: number): Promise<Uint8Array | "too_large">;
+  /** The body as it comes, instead of `bytes`. */
+  chunks(): AsyncIterable<Uint8Array>;
   /** Aborted when the client leaves. Asked for only where somebody watches. */
   readonly signal: AbortSignal;
 }
@@ -58,6 +60,7 @@ export function fromWebRequest(request: Request): GatewayRequest {
     url: request.url,
     headers: request.headers,
     bytes: (maxBytes) => bytesOfWebRequest(request, maxBytes),
+    chunks: () => (request.body ?? new Blob([]).stream()) as unknown as AsyncIterable<Uint8Array>,
     get signal() {
       return request.signal;
     },

@@ -1,122 +1,52 @@
 /**
- * One governed call, top to bottom, with all its branches: authenticate, classify, decide, estimate, reserve, forward,
- * meter, settle. Whatever happens after the reservation stands, it ends exactly once (`ending`).
+ * One governed call, top to bottom: hold, forward, meter, settle; and again elsewhere where an attempt failed and may be
+ * repeated. Whatever happens after a reservation stands, it ends exactly once (`ending`).
  */
 import type { Clock } from "@/lib/domain/clock";
-import type { Denial } from "@/lib/domain/denial";
-import { denial, isDenial } from "@/lib/domain/denial";
-import { MoneyError } from "@/lib/domain/money";
-import { compiledCall } from "./compiled-call";
+import type { Tried } from "./attempts";
+import { beginAttempt, endAttempt, nextAttempt } from "./attempts";
 import type { Ending } from "./ending";
 import { createEnding } from "./ending";
-import type { Authenticated, Classified, Held, Received } from "./exchange";
+import type { Authenticated, Held } from "./exchange";
+import type { Asked, HoldDeps, Refused } from "./hold";
+import { hold } from "./hold";
 import type { GatewayAnswer, GatewayRequest } from "./http";
-import type { BudgetLedger, PolicySource, ProviderClient, RequestTagger, UpstreamResponse } from "./ports";
+import type { AnswerHeaders, UpstreamResponse } from "./ports";
 import { UpstreamFailure } from "./ports";
 import { answerBody } from "./stages/answer-body";
 import { answerStream } from "./stages/answer-stream";
-import type { AuthenticateDeps } from "./stages/authenticate";
-import { authenticate, classify } from "./stages/authenticate";
+import type { ForwardDeps } from "./stages/forward";
 import { forward } from "./stages/forward";
-import type { ReserveAgain } from "./stages/reserve";
-import { reserve } from "./stages/reserve";
-import { answerUpstreamError } from "./stages/upstream-error";
+import type { AttemptFailure } from "./stages/upstream-error";
+import { failureOfAnswer, failureOfTransport } from "./stages/upstream-error";
 import type { ErrorContext } from "./wire/error-response";
 import { upstreamErrorAnswer } from "./wire/error-response";
-import type { ParsedRequest } from "./wire/openai-request";
-import { parseOpenAiRequest } from "./wire/openai-request";
 import { NO_USAGE } from "./wire/openai-usage";
+import { inShapeOf } from "./wire/routes/error-shapes";
+import { isFormRequest } from "./wire/routes/route-request";
 
-export interface PipelineDeps extends AuthenticateDeps {
-  readonly policies: PolicySource;
-  readonly ledger: BudgetLedger;
-  readonly providers: ProviderClient;
-  readonly tagger: RequestTagger;
+export interface PipelineDeps extends HoldDeps, ForwardDeps {
   readonly clock: Clock;
-  /** In [0, 1): spreads retries. */
-  readonly random: () => number;
-  readonly maxBodyBytes: number;
+  readonly answerHeaders: AnswerHeaders;
+  /** Waits between attempts. */
+  readonly sleep: (ms: number) => Promise<void>;
 }
 
 export interface GatewayContext {
-  /** Keeps the process alive until the promise settles; gets one promise for the whole exchange. */
+  /** Keeps the process alive until the promise settles; gets one for each reservation, before the answer is given. */
   readonly waitUntil: (promise: Promise<unknown>) => void;
   readonly clientAddress?: string | undefined;
 }
 
-export interface GovernedRoute {
-  readonly route: string;
-  readonly kind: "chat" | "embedding";
-}
+type ErrorContextOf = (caller: Authenticated | undefined) => ErrorContext;
 
-/** A refusal with what is known of the caller by then. */
-export interface Refused {
-  readonly refusal: Denial;
-  readonly caller: Authenticated | undefined;
-  readonly request: ParsedRequest | undefined;
-}
-
-/** Snapshot behind, period over, or both, each a few times in a row under constant change. */
-const MAX_ROUNDS = 6;
-
-function isAgain(value: Held | Denial | ReserveAgain): value is ReserveAgain {
-  return "again" in value;
-}
-
-/** From key to hold. Throws StoreUnavailable. */
-async function hold(
-  request: GatewayRequest,
-  received: Received,
-  route: GovernedRoute,
-  context: GatewayContext,
-  deps: PipelineDeps,
-): Promise<Held | Refused> {
-  let nowMs = deps.clock.nowMs();
-  let parsed: ParsedRequest | undefined;
-  let caller: Classified | undefined;
-  const refuse = (refusal: Denial): Refused => ({ refusal, caller, request: parsed });
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const authenticated = await authenticate(received, request.headers, context.clientAddress, nowMs, deps);
-    if (isDenial(authenticated)) return refuse(authenticated);
-    caller = classify(authenticated, request.headers);
-    if (!parsed) {
-      const body = await request.bytes(deps.maxBodyBytes);
-      if (body === "too_large") {
-        return refuse(denial("request_too_large", { detail: `at most ${String(deps.maxBodyBytes)} bytes` }));
-      }
-      const result = parseOpenAiRequest(body, route.kind);
-      if (isDenial(result)) return refuse(result);
-      parsed = result;
-    }
-    const shape = { model: parsed.model, kind: route.kind, trafficClass: caller.trafficClass, route: route.route };
-    const call = compiledCall(caller.view, caller.chain, shape, nowMs);
-    if (isDenial(call)) return refuse(call);
-    const result = await reserveSafely(caller, parsed, call, deps);
-    if (isDenial(result)) return refuse(result);
-    if (!isAgain(result)) return result;
-    if (result.again === "clock") nowMs = result.nowMs;
-    else await deps.policies.catchUp(caller.view.organisation.id);
-  }
-  return refuse(denial("quota_store_unavailable", { retryAfterMs: 1000 }));
-}
-
-async function reserveSafely(
-  caller: Classified,
-  request: ParsedRequest,
-  call: Parameters<typeof reserve>[2],
-  deps: PipelineDeps,
-): Promise<Held | Denial | ReserveAgain> {
-  try {
-    return await reserve(caller, request, call, 0, deps.ledger);
-  } catch (error) {
-    if (error instanceof MoneyError)
-      return denial("invalid_request", { detail: "this call could cost more than the ledger can hold" });
-    throw error;
-  }
+interface Client {
+  readonly signal: AbortSignal;
+  readonly isGone: () => boolean;
 }
 
 /** Aborts the upstream when the client of a stream leaves, where the policy says cut. */
-function watchClient(request: GatewayRequest, held: Held): { signal: AbortSignal; isGone: () => boolean } {
+function watchClient(request: GatewayRequest, held: Held): Client {
   const abort = new AbortController();
   let isGone = false;
   const leave = (): void => {
@@ -129,73 +59,141 @@ function watchClient(request: GatewayRequest, held: Held): { signal: AbortSignal
   return { signal: abort.signal, isGone: () => isGone };
 }
 
-/** Sends a held call and answers. Every path ends the reservation or hands it to the stream that will. */
-async function serve(
-  held: Held,
-  request: GatewayRequest,
-  ending: Ending,
-  context: ErrorContext,
-  deps: PipelineDeps,
-): Promise<GatewayAnswer> {
-  // A plain call is read to its end whatever the client does: nobody aborts it.
-  const client = held.request.isStream ? watchClient(request, held) : undefined;
-  try {
-    const upstream = await forward(held, client?.signal, deps);
-    return await answer(held, upstream, ending, context, deps);
-  } catch (error) {
-    const failure = error instanceof UpstreamFailure ? error : new UpstreamFailure("unknown", "closed", error);
-    if (failure.reach === "unserved") await ending.void();
-    else if (client?.isGone()) await endUnheard(held, ending);
-    else await ending.unknown(null);
-    const isTimeout = failure.reason === "timeout";
-    return upstreamErrorAnswer(
-      isTimeout ? { status: 504, code: "upstream_timeout" } : { status: 502, code: "upstream_error" },
-      context,
-      deps.random(),
-    );
-  }
+function isFailure(result: GatewayAnswer | AttemptFailure): result is AttemptFailure {
+  return "failure" in result;
 }
 
-/** The client left a stream before its first byte: nothing was delivered, so the prompt is what can have been billed. */
-async function endUnheard(held: Held, ending: Ending): Promise<void> {
-  const usage = { ...NO_USAGE, inputTokens: held.request.inputGuess() };
-  await ending.settle({ usage, isEstimated: true, outcome: "aborted", statusCode: null, firstByteMs: null });
-}
-
-async function answer(
+async function answerOf(
   held: Held,
   upstream: UpstreamResponse,
   ending: Ending,
   context: ErrorContext,
   deps: PipelineDeps,
-): Promise<GatewayAnswer> {
-  if (upstream.status >= 400) return answerUpstreamError(upstream, ending, context, deps.random());
+): Promise<GatewayAnswer | AttemptFailure> {
+  if (upstream.status >= 400) return failureOfAnswer(held, upstream, context, deps.clock.nowMs());
   const type = upstream.headers["content-type"];
   const isEventStream = typeof type === "string" && type.includes("text/event-stream");
-  if (held.request.isStream && isEventStream) return answerStream(held, upstream, ending, deps);
-  return answerBody(held, upstream, ending, () => deps.clock.nowMs());
+  if (held.request.isStream && isEventStream) return answerStream(held, upstream, ending, context.protocol, deps);
+  const answer = await answerBody(held, upstream, ending, deps);
+  return answer ?? inShapeOf(context.protocol, upstreamErrorAnswer(UNREADABLE, context, 0));
+}
+
+/** Served and paid for, but in a way that the client's shape has no words for. */
+const UNREADABLE = { status: 502, code: "upstream_error" } as const;
+
+/** Sends a held call once. The reservation is ended or handed to the stream that will end it, unless the attempt failed. */
+async function attempt(
+  held: Held,
+  request: GatewayRequest,
+  ending: Ending,
+  client: Client | undefined,
+  context: ErrorContext,
+  deps: PipelineDeps,
+): Promise<GatewayAnswer | AttemptFailure> {
+  const ticket = beginAttempt(held, deps);
+  try {
+    const upstream = await forward(held, (name) => request.headers.get(name), client?.signal, deps);
+    const result = await answerOf(held, upstream, ending, context, deps);
+    endAttempt(held, ticket, isFailure(result) ? result.failure : "succeeded", deps);
+    return result;
+  } catch (error) {
+    const failure = error instanceof UpstreamFailure ? error : new UpstreamFailure("unknown", "closed", error);
+    const failed = failureOfTransport(failure, context);
+    endAttempt(held, ticket, client?.isGone() ? "neutral" : failed.failure, deps);
+    return failed;
+  }
+}
+
+/** Ends a failed attempt after which no other follows. */
+async function endFailed(held: Held, failed: AttemptFailure, ending: Ending, isClientGone: boolean): Promise<void> {
+  if (failed.due === "nothing") await ending.void();
+  else if (failed.due === "unknown" && !isClientGone) await ending.unknown(failed.status);
+  else {
+    // Refused after it was read, or a client that left before the first byte: the prompt is what can have been billed.
+    const usage = { ...NO_USAGE, inputTokens: held.request.inputGuess() };
+    const outcome = isClientGone ? "aborted" : "upstream_error";
+    await ending.settle({ usage, isEstimated: true, outcome, statusCode: failed.status, firstByteMs: null });
+  }
+}
+
+interface Exchange {
+  readonly asked: Asked;
+  readonly context: GatewayContext;
+  readonly errorContext: ErrorContextOf;
+  readonly deps: PipelineDeps;
+}
+
+/** The hold of the next attempt, in the same step in which the failed one is given back; undefined where none follows. */
+async function holdNext(
+  held: Held,
+  failed: AttemptFailure,
+  tried: Tried,
+  ending: Ending,
+  { asked, deps }: Exchange,
+): Promise<{ held: Held; tried: Tried } | undefined> {
+  if (failed.due !== "nothing") return undefined;
+  const next = nextAttempt(held, failed, tried, deps);
+  if (!next) return undefined;
+  if (next.delayMs > 0) await deps.sleep(next.delayMs);
+  try {
+    const result = await hold(asked, deps, { failed: held, tried: next.tried });
+    return "reservationId" in result ? { held: result, tried: next.tried } : undefined;
+  } finally {
+    // The script has ended it, or has not seen it: either way this process must stop renewing it.
+    void ending.void();
+  }
+}
+
+async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
+  const { asked, context, errorContext, deps } = exchange;
+  const errors = errorContext(first.caller);
+  // A plain call is read to its end whatever the client does: nobody aborts it.
+  const client = first.request.isStream ? watchClient(asked.request, first) : undefined;
+  let held = first;
+  let tried: Tried = new Set();
+  for (;;) {
+    const ending = createEnding(held, deps);
+    context.waitUntil(ending.over);
+    let isDone = false;
+    try {
+      const result = await attempt(held, asked.request, ending, client, errors, deps);
+      if (!isFailure(result)) {
+        isDone = true;
+        return result;
+      }
+      const isGone = client?.isGone() === true;
+      const next = isGone ? undefined : await holdNext(held, result, tried, ending, exchange);
+      if (!next) {
+        if (!ending.isOver()) await endFailed(held, result, ending, isGone);
+        isDone = true;
+        return result.answer(deps.random());
+      }
+      isDone = true;
+      ({ held, tried } = next);
+    } finally {
+      // A bug of ours must not leave money held, nor give the call away.
+      if (!isDone && !ending.isOver()) await ending.unknown(null);
+    }
+  }
 }
 
 /** Serves one governed call, or says why it was refused. Throws StoreUnavailable where nothing could be decided. */
 export async function governedCall(
-  request: GatewayRequest,
-  received: Received,
-  route: GovernedRoute,
+  asked: Asked,
   context: GatewayContext,
   deps: PipelineDeps,
-  errorContext: (caller: Authenticated | undefined) => ErrorContext,
+  errorContext: ErrorContextOf,
 ): Promise<GatewayAnswer | Refused> {
-  const held = await hold(request, received, route, context, deps);
-  if ("refusal" in held) return held;
-  const ending = createEnding(held, deps);
-  context.waitUntil(ending.over);
-  let isAnswered = false;
+  const result = await hold(asked, deps);
+  if ("restingMs" in result) {
+    const errors = errorContext(result.caller);
+    const problem = { status: 503, code: "upstream_error", retryAfterMs: result.restingMs } as const;
+    return inShapeOf(errors.protocol, upstreamErrorAnswer(problem, errors, deps.random()));
+  }
+  const { request } = result;
   try {
-    const response = await serve(held, request, ending, errorContext(held.caller), deps);
-    isAnswered = true;
-    return response;
+    return "refusal" in result ? result : await serve(result, { asked, context, errorContext, deps });
   } finally {
-    // A bug of ours must not leave money held, nor give the call away.
-    if (!isAnswered && !ending.isOver()) await ending.unknown(null);
+    if (request && isFormRequest(request)) await request.form.discard();
   }
 }

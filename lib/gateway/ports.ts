@@ -136,13 +136,25 @@ export interface BudgetLedger {
   refused(event: RefusalEvent): void;
 }
 
+/** A body that is not in memory: a form with its files in a spool. */
+export interface StreamedBody {
+  readonly contentLength: number;
+  /** All bytes, from the beginning, each time. */
+  chunks(): AsyncIterable<Uint8Array>;
+}
+
 export interface UpstreamRequest {
   readonly organisationId: string;
   readonly provider: ProviderDocument;
+  /** Path with query at the provider's origin. */
   readonly path: string;
-  readonly body: Uint8Array | string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | string | StreamedBody;
+  /** Name, value, name, value: made for every call, read once. */
+  readonly headers: readonly string[];
+  /** From the last byte sent to the first byte of the answer. */
   readonly timeoutMs: number;
+  /** Longest silence within the answer; the client's own where undefined. */
+  readonly idleTimeoutMs?: number;
   /** Whether the answer is passed on as it comes; otherwise it is read whole before send resolves. */
   readonly isStream: boolean;
   /** Only where somebody may abort: watching a signal costs every call that does not need one. */
@@ -175,6 +187,54 @@ export class UpstreamFailure extends Error {
 
 export interface ProviderClient {
   send(request: UpstreamRequest): Promise<UpstreamResponse>;
+}
+
+/** How one kind of provider is spoken to: what differs between vendors and is no secret. */
+export interface ProviderAdapter {
+  /** Whose error codes and usage it has: the vendor of lib/routing and of the usage reader. */
+  readonly vendor: string;
+  /** Path at the provider's origin by the name of our route; undefined where it does not serve the route. */
+  pathOf(provider: ProviderDocument, route: string, upstreamModel: string): string | undefined;
+  /** What of a caller's headers goes on to a route, as name, value, name, value. */
+  passedHeaders(route: string, get: (name: string) => string | null): readonly string[];
+}
+
+/** What of an upstream's headers comes back to the caller. */
+export type AnswerHeaders = (headers: UpstreamResponse["headers"]) => Readonly<Record<string, string>>;
+
+/** Says of a body which member names another upstream, a foreign key, or content at an address inside; null where none does. */
+export type BodyGuard = (body: unknown) => { readonly param: string; readonly because: "target" | "url" } | null;
+
+/** Input of a call, bounded without counting. What it is made of is the estimator's own matter. */
+export interface InputBound {
+  readonly bound: number;
+}
+
+export interface InputTokens {
+  readonly tokens: number;
+  /** What to hold. */
+  readonly hold: number;
+  readonly basis: "exact" | "counted" | "bound";
+}
+
+/** Counts input tokens where money is tight, and learns from what was settled. */
+export interface TokenEstimator {
+  estimate(call: {
+    readonly shape:
+      | "openai-chat"
+      | "openai-responses"
+      | "openai-completion"
+      | "openai-embedding"
+      | "anthropic-messages"
+      | "gemini-contents";
+    readonly body: unknown;
+    readonly model: string;
+    readonly providerKind: string | null;
+    readonly contextTokens: number | null;
+  }): InputBound;
+  /** Never rejects; the bound where it cannot count in time. */
+  count(estimate: InputBound): Promise<InputTokens>;
+  settled(estimate: InputBound, counted: InputTokens | null, measuredTokens: number): void;
 }
 
 /** Signs the tag by which the provider's bill is matched to our ledger. */

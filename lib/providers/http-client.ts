@@ -1,13 +1,22 @@
-/** ProviderClient over undici: one keep-alive pool an origin, every wait bounded, secrets added at the last moment. */
-import type { Dispatcher } from "undici";
-import { Agent, errors, request as undiciRequest } from "undici";
+/**
+ * ProviderClient over undici: one keep-alive pool an origin, every connection guarded, every wait bounded, secrets added at
+ * the last moment.
+ */
+import { Readable } from "node:stream";
+import type { Agent, Dispatcher } from "undici";
+import { errors, request as undiciRequest } from "undici";
 import type { ProviderDocument } from "@/lib/domain/snapshot";
 import type { ProviderClient, UpstreamRequest, UpstreamResponse } from "@/lib/gateway/ports";
 import { UpstreamFailure } from "@/lib/gateway/ports";
+import { guardedAgent, OutboundRefused } from "@/lib/net/guarded-connect";
+import type { OutboundPolicy } from "@/lib/net/outbound-policy";
+import { accountOf, keyHeaderOf } from "./adapters";
 
 export interface HttpClientOptions {
   /** Opens the provider's sealed secret; null where it has none. */
   readonly openSecret: (organisationId: string, provider: ProviderDocument) => string | null;
+  /** Where this installation may connect to. */
+  readonly outbound: OutboundPolicy;
   readonly connectTimeoutMs?: number;
   readonly connectionsPerOrigin?: number;
   /** Longest silence within a body. */
@@ -33,7 +42,8 @@ function codeOf(error: unknown): string {
 /** Only an error of connecting proves that the request was never sent. */
 function failureOf(error: unknown): UpstreamFailure {
   if (error instanceof UpstreamFailure) return error;
-  if (CONNECT_CODES.has(codeOf(error))) return new UpstreamFailure("unserved", "connect", error);
+  if (error instanceof OutboundRefused || CONNECT_CODES.has(codeOf(error)))
+    return new UpstreamFailure("unserved", "connect", error);
   if (error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError) {
     return new UpstreamFailure("unknown", "timeout", error);
   }
@@ -77,8 +87,19 @@ interface Sending {
   readonly agent: Agent;
   readonly origin: string;
   readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: string[];
+  readonly secret: string | null;
   readonly idleTimeoutMs: number;
+}
+
+function bodyOf({ body }: UpstreamRequest): Uint8Array | string | Readable {
+  return typeof body === "object" && "chunks" in body ? Readable.from(body.chunks(), { objectMode: false }) : body;
+}
+
+/** An error's text that repeats the key we sent is worth less than the key. */
+function withoutSecret(status: number, bytes: Uint8Array, secret: string | null): Uint8Array {
+  if (status < 400 || secret === null || secret === "") return bytes;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(secret) ? new Uint8Array(0) : bytes;
 }
 
 /** The answer as it comes. */
@@ -88,7 +109,7 @@ async function sendStream(call: UpstreamRequest, sending: Sending): Promise<Upst
       dispatcher: sending.agent,
       method: "POST",
       headers: sending.headers,
-      body: call.body,
+      body: bodyOf(call),
       ...(call.signal ? { signal: call.signal } : {}),
       headersTimeout: call.timeoutMs,
       bodyTimeout: sending.idleTimeoutMs,
@@ -96,7 +117,8 @@ async function sendStream(call: UpstreamRequest, sending: Sending): Promise<Upst
     return {
       status: answer.statusCode,
       headers: answer.headers,
-      bytes: () => bytesOf(answer.body, answer.headers["content-length"]),
+      bytes: async () =>
+        withoutSecret(answer.statusCode, await bytesOf(answer.body, answer.headers["content-length"]), sending.secret),
       chunks: () => chunksOf(answer.body),
       destroy: () => {
         // Destroying a body that is being read is an error to its reader, who has stopped listening.
@@ -117,6 +139,7 @@ class WholeAnswer implements Dispatcher.DispatchHandler {
   private length = 0;
 
   constructor(
+    private readonly secret: string | null,
     private readonly resolve: (answer: UpstreamResponse) => void,
     private readonly reject: (failure: UpstreamFailure) => void,
   ) {}
@@ -147,7 +170,8 @@ class WholeAnswer implements Dispatcher.DispatchHandler {
     else this.reject(failureOf(error));
   }
 
-  private answer(bytes: Uint8Array): void {
+  private answer(whole: Uint8Array): void {
+    const bytes = withoutSecret(this.status, whole, this.secret);
     this.resolve({
       status: this.status,
       headers: this.headers,
@@ -168,48 +192,35 @@ function sendWhole(call: UpstreamRequest, sending: Sending): Promise<UpstreamRes
         path: sending.path,
         method: "POST",
         headers: sending.headers,
-        body: call.body,
+        body: bodyOf(call),
         headersTimeout: call.timeoutMs,
         bodyTimeout: sending.idleTimeoutMs,
       },
-      new WholeAnswer(resolve, reject),
+      new WholeAnswer(sending.secret, resolve, reject),
     );
   });
 }
 
-interface Base {
-  readonly origin: string;
-  readonly prefix: string;
-}
-
-/** Base URLs split once per provider document. */
-const bases = new WeakMap<ProviderDocument, Base>();
-
-function baseOf(provider: ProviderDocument): Base {
-  const known = bases.get(provider);
-  if (known) return known;
-  const url = new URL(provider.baseUrl);
-  const base = { origin: url.origin, prefix: url.pathname.replace(/\/+$/u, "") };
-  bases.set(provider, base);
-  return base;
-}
-
 export function createHttpClient(options: HttpClientOptions): ProviderClient & { close(): Promise<void> } {
-  const agent = new Agent({
-    connections: options.connectionsPerOrigin ?? 512,
-    pipelining: 1,
-    keepAliveTimeout: 30_000,
-    connect: { timeout: options.connectTimeoutMs ?? 10_000 },
+  const agent = guardedAgent({
+    policy: options.outbound,
+    connectionsPerOrigin: options.connectionsPerOrigin ?? 512,
+    timeoutMs: options.connectTimeoutMs ?? 10_000,
   });
   const send = (call: UpstreamRequest): Promise<UpstreamResponse> => {
     const secret = options.openSecret(call.organisationId, call.provider);
-    const { origin, prefix } = baseOf(call.provider);
+    const headers = [...call.headers];
+    if (secret !== null) {
+      const { name, scheme } = keyHeaderOf(call.provider.kind, call.path);
+      headers.push(name, `${scheme}${secret}`);
+    }
     const sending: Sending = {
       agent,
-      origin,
-      path: `${prefix}${call.path}`,
-      headers: secret === null ? call.headers : { ...call.headers, authorization: `Bearer ${secret}` },
-      idleTimeoutMs: options.idleTimeoutMs ?? 120_000,
+      origin: accountOf(call.provider).origin,
+      path: call.path,
+      headers,
+      secret,
+      idleTimeoutMs: call.idleTimeoutMs ?? options.idleTimeoutMs ?? 120_000,
     };
     return call.isStream ? sendStream(call, sending) : sendWhole(call, sending);
   };

@@ -140,7 +140,14 @@ export async function startTestBench(databaseUrl: string, redisUrl: string): Pro
     store,
     sandbox,
     gateway: async (settings = {}) => {
-      const gateway = buildGateway({ redisUrl, pepper: TEST_PEPPER, masterKey: TEST_MASTER_KEY, ...settings });
+      const gateway = buildGateway({
+        redisUrl,
+        pepper: TEST_PEPPER,
+        masterKey: TEST_MASTER_KEY,
+        // The sandbox.
+        outboundAllow: ["127.0.0.1"],
+        ...settings,
+      });
       gateways.push(gateway);
       await ready(gateway.connection);
       return gateway;

@@ -47,6 +47,7 @@ gatewayContract("Next route handler", async (): Promise<GatewayHost> => {
       NEXTAUTH_SECRET: "x".repeat(32),
       NEXTAUTH_URL: url,
       LOG_LEVEL: "silent",
+      SPILLWAY_OUTBOUND_ALLOW: "127.0.0.1",
     },
   });
   await answers(`${url}/api/v1/models`);

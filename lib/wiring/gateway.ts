@@ -2,8 +2,10 @@
  * Composition root of the data plane, one for all hosts: Redis adapters, provider client, key hashing.
  * Process-wide: Next's bundle and the lean host are two module graphs, so the one instance hangs on `globalThis`.
  */
+import { randomBytes } from "node:crypto";
 import { BlockList, isIP } from "node:net";
-import { gatewayEnv } from "@/lib/config/env";
+import { setTimeout as sleep } from "node:timers/promises";
+import { gatewayEnv, outboundAllowList } from "@/lib/config/env";
 import { hashApiKey } from "@/lib/config/key-hash";
 import { signRequestTag } from "@/lib/config/request-tag";
 import { openSecret, providerSecretContext } from "@/lib/config/secret-box";
@@ -13,13 +15,23 @@ import { newId } from "@/lib/domain/ids";
 import type { ProviderDocument } from "@/lib/domain/snapshot";
 import { createGateway, createGatewayCore } from "@/lib/gateway/handler";
 import type { GatewayCore, GatewayHandler } from "@/lib/gateway/handler";
+import { mayUseRoute } from "@/lib/identity/scopes";
+import { refusedBodyMember } from "@/lib/net/body-rules";
+import { headersForCaller } from "@/lib/net/header-rules";
+import { outboundPolicy } from "@/lib/net/outbound-policy";
+import { adapterOf } from "@/lib/providers/adapters";
 import { createHttpClient } from "@/lib/providers/http-client";
 import { createBudgetLedger } from "@/lib/redis/budget-ledger";
 import type { RedisBudgetLedger } from "@/lib/redis/budget-ledger";
 import { connectHot, connectPatient } from "@/lib/redis/client";
 import type { HotConnection } from "@/lib/redis/client";
 import { RedisPolicySource } from "@/lib/redis/policy-source";
+import { Breakers } from "@/lib/routing/breakers";
+import type { RetrySettings } from "@/lib/routing/retry-plan";
+import { DEFAULT_RETRY } from "@/lib/routing/retry-plan";
 import { createLogger } from "@/lib/telemetry/logger";
+import { InputEstimator } from "@/lib/estimate/estimator";
+import { openTemporarySpool } from "./temporary-spool";
 
 export interface GatewaySettings {
   readonly redisUrl: string;
@@ -28,6 +40,10 @@ export interface GatewaySettings {
   readonly masterKey: Buffer;
   readonly clock?: Clock;
   readonly maxBodyBytes?: number;
+  readonly maxFormBytes?: number;
+  /** Hosts, addresses and ranges beyond the public internet that providers may be at (lib/net/outbound-policy.ts). */
+  readonly outboundAllow?: readonly string[];
+  readonly retry?: Partial<RetrySettings>;
   readonly leaseMs?: number;
   readonly onFault?: (error: unknown, requestId: string) => void;
 }
@@ -44,6 +60,10 @@ export interface RunningGateway {
 }
 
 const DEFAULT_MAX_BODY_BYTES = 20 * 1024 * 1024;
+/** Forms are spooled, and providers take no more in one. */
+const DEFAULT_MAX_FORM_BYTES = 512 * 1024 * 1024;
+/** Waits that a caller with a connection open may be asked for; SDKs try again by themselves. */
+const RETRY: RetrySettings = { ...DEFAULT_RETRY, baseDelayMs: 200, maxDelayMs: 2_000, maxRetryAfterMs: 2_000 };
 
 /** Whether an address is on a list of addresses and CIDR ranges. An unknown address is on none. */
 export function isAddressAllowed(allowList: readonly string[], address: string | undefined): boolean {
@@ -107,7 +127,9 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
     // A clock of a test's own must be the scripts' clock too.
     ...(settings.clock === undefined ? {} : { scriptNowMs: () => String(clock.nowMs()) }),
   });
-  const providers = createHttpClient({ openSecret: secretOpener(settings.masterKey) });
+  const outbound = outboundPolicy({ allow: settings.outboundAllow ?? [] });
+  const providers = createHttpClient({ openSecret: secretOpener(settings.masterKey), outbound });
+  const estimator = new InputEstimator();
   const core = createGatewayCore({
     policies,
     ledger,
@@ -116,8 +138,19 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
     hasher: { hash: keyHasher(settings.pepper) },
     tagger: { tag: (parts) => signRequestTag(settings.pepper, parts) },
     isAddressAllowed,
+    mayUsePath: (scopes, path) => mayUseRoute(scopes, path, true),
+    adapterOf,
+    answerHeaders: headersForCaller,
+    bodyGuard: (body) => refusedBodyMember(body, outbound) ?? null,
+    estimator,
+    breakers: new Breakers(),
+    retry: { ...RETRY, ...settings.retry },
+    sleep,
+    openSpool: openTemporarySpool,
+    newBoundary: () => `spillway-${randomBytes(18).toString("base64url")}`,
     random: Math.random,
     maxBodyBytes: settings.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
+    maxFormBytes: settings.maxFormBytes ?? DEFAULT_MAX_FORM_BYTES,
     onFault: settings.onFault ?? (() => undefined),
   });
   let closing: Promise<void> | undefined;
@@ -125,6 +158,7 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
     await ledger.close();
     await policies.close();
     await providers.close();
+    await estimator.close();
     await connection.close();
   };
   return {
@@ -148,6 +182,7 @@ export function getGateway(): RunningGateway {
     leaseMs: env.SPILLWAY_LEASE_MS,
     pepper: Buffer.from(env.SPILLWAY_KEY_PEPPER, "base64"),
     masterKey: Buffer.from(env.SPILLWAY_MASTER_KEY, "base64"),
+    outboundAllow: outboundAllowList(env),
     onFault: (error, requestId) => {
       logger.error({ err: error, requestId }, "a call failed in a way no branch foresaw");
     },

@@ -105,6 +105,7 @@ async function startGateway(): Promise<Process> {
       SPILLWAY_LEASE_MS: "5000",
       NODE_ENV: "production",
       LOG_LEVEL: "silent",
+      SPILLWAY_OUTBOUND_ALLOW: "127.0.0.1",
     },
   });
   await expect

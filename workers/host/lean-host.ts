@@ -62,9 +62,8 @@ function nameCaller(request: IncomingMessage): void {
   request.headers["x-forwarded-for"] = said === undefined ? peer : `${String(said)}, ${peer}`;
 }
 
-/** Only the path matters here; hosts never see the query. */
 function isGatewayPath(url: string | undefined): boolean {
-  return url !== undefined && (url.startsWith("/api/v1/") || url.startsWith("/v1/")) && routeOf(url) !== undefined;
+  return url !== undefined && routeOf(url) !== undefined;
 }
 
 async function listen(server: Server, host: string, port: number): Promise<number> {

@@ -49,6 +49,8 @@ export function gatewayRequestOf(incoming: IncomingMessage, outgoing: ServerResp
     url: incoming.url ?? "/",
     headers: { get: (name) => headerOf(incoming, name) },
     bytes: (maxBytes) => bytesOf(incoming, maxBytes),
+    // A reader that stops early has an answer to give on the same connection.
+    chunks: () => ({ [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) }),
     get signal() {
       return (signal ??= signalOf(outgoing));
     },

@@ -6,23 +6,33 @@
 import type { Ending } from "../ending";
 import type { Held } from "../exchange";
 import type { GatewayAnswer } from "../http";
-import type { BudgetLedger, UpstreamResponse } from "../ports";
+import type { AnswerHeaders, BudgetLedger, UpstreamResponse } from "../ports";
+import { servedHeaders } from "../wire/response-headers";
+import { streamErrorText } from "../wire/routes/error-shapes";
+import type { Protocol } from "../wire/routes/route-request";
 import { SseSplitter } from "../wire/sse";
 import type { RawEvent } from "../wire/sse";
-import { servedHeaders } from "../wire/response-headers";
-import { isEncoded, StreamMeter } from "./meter";
+import type { Reading, StreamMeter } from "./meter";
+import { isEncoded, streamMeter } from "./meter";
 import { openOf } from "./settle";
+import type { StreamWriter } from "./translation";
+import { streamWriter } from "./translation";
 
 const PROGRESS_EVERY_MS = 500;
 
 export interface StreamDeps {
   readonly ledger: BudgetLedger;
   readonly clock: { nowMs(): number };
+  readonly answerHeaders: AnswerHeaders;
 }
+
+const encoder = new TextEncoder();
 
 class StreamAnswer {
   private readonly splitter = new SseSplitter();
   private readonly meter: StreamMeter;
+  /** Into the client's shape, where the upstream speaks another. */
+  private readonly writer: StreamWriter | undefined;
   private readonly iterator: AsyncIterator<Uint8Array>;
   private readonly firstByteMs: number;
   private reportedMs: number;
@@ -32,21 +42,30 @@ class StreamAnswer {
     private readonly held: Held,
     private readonly upstream: UpstreamResponse,
     private readonly ending: Ending,
+    private readonly protocol: Protocol,
     private readonly deps: StreamDeps,
   ) {
-    this.meter = new StreamMeter(held.request.inputGuess);
+    this.meter = streamMeter(held);
     this.iterator = upstream.chunks()[Symbol.asyncIterator]();
     this.reportedMs = deps.clock.nowMs();
     this.firstByteMs = this.reportedMs - held.caller.startedMs;
+    const { translation } = held.serving.target;
+    const createdSeconds = Math.floor(this.reportedMs / 1000);
+    this.writer = translation ? streamWriter(translation, createdSeconds, held.request.wantsUsage) : undefined;
   }
 
   private visible(events: readonly RawEvent[]): Uint8Array[] {
     const shown: Uint8Array[] = [];
     for (const event of events) {
       const isUsageChunk = this.meter.observe(event);
-      if (!isUsageChunk || this.held.request.wantsUsage) shown.push(event.bytes);
+      if (this.writer) this.write(this.writer.push(event.data), shown);
+      else if (!isUsageChunk || this.held.request.wantsUsage) shown.push(event.bytes);
     }
     return shown;
+  }
+
+  private write(text: string, shown: Uint8Array[]): void {
+    if (text !== "") shown.push(encoder.encode(text));
   }
 
   private reportProgress(): void {
@@ -63,6 +82,7 @@ class StreamAnswer {
       if (part.done === true) {
         const rest = this.splitter.rest();
         const shown = rest ? this.visible([rest]) : [];
+        if (this.writer) this.write(this.writer.end(), shown);
         return shown.length > 0 && !this.ending.isOver() ? this.finishAfter(shown) : this.finish();
       }
       const shown = this.visible(this.splitter.push(part.value));
@@ -85,11 +105,7 @@ class StreamAnswer {
     return undefined;
   }
 
-  private settle(
-    usage: ReturnType<StreamMeter["reading"]>["usage"],
-    isEstimated: boolean,
-    outcome: "ok" | "aborted" | "upstream_error",
-  ): void {
+  private settle(usage: Reading["usage"], isEstimated: boolean, outcome: "ok" | "aborted" | "upstream_error"): void {
     const { status, headers } = this.upstream;
     const isGuess = isEstimated || isEncoded(headers);
     void this.ending.settle({
@@ -120,14 +136,15 @@ class StreamAnswer {
     this.settle(usage, isEstimated, "upstream_error");
     this.upstream.destroy();
     if (this.isClientGone) return;
-    const error = {
-      message: "The model provider broke off the stream.",
-      type: "server_error",
-      param: null,
-      code: "upstream_error",
-    };
-    controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify({ error })}\n\n`));
+    controller.enqueue(encoder.encode(this.trouble()));
     controller.close();
+  }
+
+  private trouble(): string {
+    const shape = this.held.request.kind === "responses" ? "responses" : this.protocol;
+    const { requestId } = this.held.caller;
+    const trouble = { code: "upstream_error", message: "The model provider broke off the stream.", requestId };
+    return streamErrorText(shape, trouble, this.meter.nextSequence);
   }
 
   /** The client is gone. */
@@ -157,22 +174,23 @@ class StreamAnswer {
   }
 }
 
-export function answerStream(held: Held, upstream: UpstreamResponse, ending: Ending, deps: StreamDeps): GatewayAnswer {
-  const answer = new StreamAnswer(held, upstream, ending, deps);
+export function answerStream(
+  held: Held,
+  upstream: UpstreamResponse,
+  ending: Ending,
+  protocol: Protocol,
+  deps: StreamDeps,
+): GatewayAnswer {
+  const answer = new StreamAnswer(held, upstream, ending, protocol, deps);
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => answer.pull(controller),
     // Not awaited: the host must be free to close the connection while the rest is drained.
     cancel: () => void answer.hangUp(),
   });
-  const type = upstream.headers["content-type"];
-  return {
-    status: upstream.status,
-    body,
-    headers: {
-      ...servedHeaders(held, deps.clock.nowMs()),
-      "content-type": typeof type === "string" ? type : "text/event-stream; charset=utf-8",
-      "cache-control": "no-cache, no-transform",
-      "x-accel-buffering": "no",
-    },
-  };
+  const headers = servedHeaders(held, deps.clock.nowMs());
+  Object.assign(headers, deps.answerHeaders(upstream.headers));
+  headers["content-type"] ??= "text/event-stream; charset=utf-8";
+  headers["cache-control"] = "no-cache, no-transform";
+  headers["x-accel-buffering"] = "no";
+  return { status: upstream.status, body, headers };
 }

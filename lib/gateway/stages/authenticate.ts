@@ -1,4 +1,4 @@
-/** Key to caller: `Authorization: Bearer`, `x-api-key` (Anthropic SDK) or `api-key` (Azure SDK). */
+/** Key to caller: `Authorization: Bearer`, `x-api-key` (Anthropic SDK), `api-key` (Azure SDK) or `x-goog-api-key` (Gemini SDK). */
 import { parseApiKey } from "@/lib/domain/api-key";
 import type { Denial } from "@/lib/domain/denial";
 import { denial } from "@/lib/domain/denial";
@@ -11,13 +11,15 @@ import type { KeyHasher, PolicySource } from "../ports";
 export interface AuthenticateDeps {
   readonly policies: PolicySource;
   readonly hasher: KeyHasher;
+  /** Whether the scopes of a key open a path; asked only where it has scopes. */
+  readonly mayUsePath: (scopes: readonly string[], path: string) => boolean;
   readonly isAddressAllowed: (allowList: readonly string[], address: string | undefined) => boolean;
 }
 
 function presentedKey(headers: GatewayRequest["headers"]): string | null {
   const authorization = headers.get("authorization");
   if (authorization !== null) return /^Bearer\s+(\S+)$/iu.exec(authorization)?.[1] ?? null;
-  return headers.get("x-api-key") ?? headers.get("api-key");
+  return headers.get("x-api-key") ?? headers.get("api-key") ?? headers.get("x-goog-api-key");
 }
 
 /** The caller under the newest view this process has; called again after the view caught up. */
@@ -52,6 +54,10 @@ function admit(
   if (!chain) return denial("invalid_api_key");
   if (known.key.allowedIps.length > 0 && !deps.isAddressAllowed(known.key.allowedIps, clientAddress)) {
     return denial("consumer_forbidden", { detail: "this key may not be used from this address" });
+  }
+  const { scopes } = known.key;
+  if (scopes.length > 0 && !deps.mayUsePath(scopes, known.path)) {
+    return denial("consumer_forbidden", { detail: "this key may not use this route" });
   }
   const claimed = headers.get("x-consumer-id");
   if (claimed !== null && claimed !== known.key.appId) return denial("consumer_forbidden");

@@ -1,10 +1,13 @@
-/** Upper bounds of tokens and cost for every plan that would serve the call. Holds round up. */
+/** Upper bounds of tokens, units and cost for every plan that would serve the call. Holds round up. */
 import { convertNanos } from "@/lib/domain/money";
 import type { MeterAmounts } from "@/lib/domain/lines";
 import { meterAmounts } from "@/lib/domain/lines";
+import type { ModelDocument } from "@/lib/domain/snapshot";
 import { boundOf } from "@/lib/pricing/cost";
 import type { CompiledCall, Serving } from "../compiled-call";
-import type { ParsedRequest } from "../wire/openai-request";
+import type { InputBound, InputTokens } from "../ports";
+import type { RouteRequest } from "../wire/routes/route-request";
+import { boundOptions } from "./units";
 
 export interface Estimate {
   readonly inputTokens: number;
@@ -15,33 +18,70 @@ export interface Estimate {
   readonly writtenCap: number | null;
 }
 
-/** What one serving of the call can cost at the most. Throws MoneyError where that leaves the range of the ledger. */
-export function estimateServing(request: ParsedRequest, serving: Serving, outputCapTokens: number): Estimate {
+/** Input that was counted because money is tight. */
+export interface CountedInput {
+  readonly estimate: InputBound;
+  readonly count: InputTokens;
+}
+
+/** By the model whose tokenizer counted. */
+export type CountedInputs = ReadonlyMap<ModelDocument, CountedInput>;
+
+/** Larger than any context window that is sold, for input that the body does not hold. */
+const LARGEST_CONTEXT_TOKENS = 2_000_000;
+
+/** No model takes more input than its context, and a count is never above the bound of the body. */
+function inputBound(request: RouteRequest, model: ModelDocument, counted: CountedInputs | undefined): number {
+  const { contextTokens } = model;
+  if (request.extras.isContextUnbounded) return contextTokens ?? LARGEST_CONTEXT_TOKENS;
+  const own = counted?.get(model);
+  const bound = own ? Math.min(own.count.hold, request.inputBound) : request.inputBound;
+  return contextTokens === null ? bound : Math.min(bound, contextTokens);
+}
+
+/**
+ * What one serving of the call can cost at the most. Throws MoneyError where that leaves the range of the ledger, PriceError
+ * where the call may use something that the model's price does not name.
+ */
+export function estimateServing(
+  request: RouteRequest,
+  serving: Serving,
+  outputCapTokens: number,
+  counted?: CountedInputs,
+): Estimate {
   const stated = request.outputCap;
   const cap = stated ?? Math.min(outputCapTokens, serving.model.maxOutputTokens ?? outputCapTokens);
   const outputTokens = cap * request.choices + request.extraOutput;
-  const inPrice = boundOf({ inputTokens: request.inputBound, outputTokens, rates: serving.price.rates });
-  const cost = serving.fxRate === null ? inPrice : convertNanos(inPrice, serving.fxRate, "up");
+  const inputTokens = inputBound(request, serving.model, counted);
+  const { rates } = serving.price;
+  const inPrice =
+    serving.isPlainPrice && request.extras.toolFees.length === 0
+      ? boundOf({ inputTokens, outputTokens, rates })
+      : boundOf({ inputTokens, outputTokens, rates, ...boundOptions(request, serving.target.region) });
+  const converted = serving.fxRate === null ? inPrice : convertNanos(inPrice, serving.fxRate, "up");
+  // What is free must still find room: a caller with nothing left makes no calls.
+  const cost = converted === 0n ? 1n : converted;
   return {
-    inputTokens: request.inputBound,
+    inputTokens,
     outputTokens,
     cost,
-    amounts: meterAmounts(cost, request.inputBound, outputTokens),
+    amounts: meterAmounts(cost, inputTokens, outputTokens),
     writtenCap: stated === null ? cap : null,
   };
 }
 
 /** By plan number; undefined for denials. A plan that serves the same model as an earlier one shares its estimate. */
 export function estimatePlans(
-  request: ParsedRequest,
+  request: RouteRequest,
   call: CompiledCall,
   outputCapTokens: number,
+  counted?: CountedInputs,
 ): readonly (Estimate | undefined)[] {
   let first: { serving: Serving; estimate: Estimate } | undefined;
   return call.servings.map((serving) => {
     if (!serving) return undefined;
     if (first?.serving.model === serving.model) return first.estimate;
-    const estimate = estimateServing(request, serving, outputCapTokens);
+    const estimate = estimateServing(request, serving, outputCapTokens, counted);
     first ??= { serving, estimate };
     return estimate;
   });

@@ -1,9 +1,16 @@
 /** What a call used: from the body, from the tail of a stream, or counted from what passed where the upstream does not say. */
 import type { TokenUsage } from "@/lib/domain/usage-event";
+import { readUsage } from "@/lib/domain/usage-reader";
+import type { Held } from "../exchange";
 import type { UpstreamResponse } from "../ports";
-import { utf8Length } from "../wire/openai-request";
 import { NO_USAGE, readOpenAiUsage } from "../wire/openai-usage";
+import { readAnswer } from "../wire/routes/answer-reading";
+import { streamObserver } from "../wire/routes/observers";
+import type { RouteKind } from "../wire/routes/route-request";
+import type { EarlyEnd, StreamObserver } from "../wire/routes/stream-observer";
 import type { RawEvent } from "../wire/sse";
+import { utf8Length } from "../wire/utf8-length";
+import { heldUnits, usageHints } from "./units";
 
 /** About four bytes a token is what byte-pair encodings reach on prose; a stream's chunk is at least one token. */
 const BYTES_PER_TOKEN = 4;
@@ -32,8 +39,78 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-function contentOf(choice: unknown, container: "delta" | "message"): string {
-  const part = isObject(choice) ? choice[container] : undefined;
+export interface Reading {
+  readonly usage: TokenUsage;
+  readonly isEstimated: boolean;
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(textOf(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The shape of what the upstream answers: that of the route, unless the body was translated. */
+export function answeredKind(held: Held): RouteKind {
+  return held.serving.target.translation?.kind ?? held.request.kind;
+}
+
+/** Routes whose answers are text, so that their bytes tell about their tokens. */
+const TEXT_KINDS: ReadonlySet<RouteKind> = new Set(["chat", "responses", "completion", "messages", "gemini"]);
+/** Made without saying what it took: what was held is the best that is known. */
+const SILENT_KINDS: ReadonlySet<RouteKind> = new Set(["image", "speech", "transcription"]);
+
+/** Of an answer without usage: what was asked, and what came. */
+function countedAnswer(held: Held, bytes: Uint8Array): Reading {
+  const { request } = held;
+  const byText = TEXT_KINDS.has(request.kind) ? Math.ceil(readAnswer(bytes).outputBytes / BYTES_PER_TOKEN) : 0;
+  const outputTokens = SILENT_KINDS.has(request.kind) && !held.serving.isPlainPrice ? held.heldOutputTokens : byText;
+  const usage = { ...NO_USAGE, inputTokens: request.inputGuess(), outputTokens, ...heldUnits(request) };
+  return { usage, isEstimated: true };
+}
+
+/** Calls that are billed by nothing in their answer: a fee, or what the request names. */
+function isFlat(held: Held): boolean {
+  const { kind } = held.request;
+  return kind === "passthrough" || kind === "count_tokens" || kind === "gemini_count";
+}
+
+function readWhole(held: Held, body: unknown): Reading | undefined {
+  const { target } = held.serving;
+  const hints = usageHints(held.request, target.adapter.vendor, target.region);
+  // A Gemini stream without `alt=sse` is one list: its last part says all.
+  const last: unknown = Array.isArray(body) ? body.at(-1) : body;
+  const reading = readUsage(isObject(last) ? last : {}, hints);
+  if (!reading) return undefined;
+  // Units of the request alone say what was asked; tokens, sound and search units only the server knows.
+  const { kind } = held.request;
+  const isSilent = Object.keys(reading.raw).length === 0;
+  if (isSilent && !isSaidByRequest(held)) return undefined;
+  const isBound = isSilent && (kind === "transcription" || kind === "rerank");
+  return { usage: reading.usage, isEstimated: isBound || reading.flags.length > 0 };
+}
+
+/** Whether what was asked for is what is billed, so that an answer need not say. */
+function isSaidByRequest({ request, serving }: Held): boolean {
+  return !TEXT_KINDS.has(request.kind) && serving.price.rates.outputPerToken === undefined;
+}
+
+/** Usage of a whole answer. */
+export function readBody(held: Held, bytes: Uint8Array): Reading {
+  const { request, serving } = held;
+  if (isFlat(held)) return { usage: NO_USAGE, isEstimated: false };
+  const body = parsed(bytes);
+  if (serving.isPlainPrice && (request.kind === "chat" || request.kind === "embedding") && isObject(body)) {
+    const usage = readOpenAiUsage(body.usage);
+    if (usage) return { usage, isEstimated: false };
+  }
+  return readWhole(held, body) ?? countedAnswer(held, bytes);
+}
+
+function contentOf(choice: unknown): string {
+  const part = isObject(choice) ? choice.delta : undefined;
   if (!isObject(part)) return "";
   let text = "";
   for (const name of ["content", "reasoning_content", "refusal"]) {
@@ -44,44 +121,32 @@ function contentOf(choice: unknown, container: "delta" | "message"): string {
   return text;
 }
 
-export interface BodyReading {
-  readonly usage: TokenUsage | undefined;
-  /** Output tokens guessed from the text, for a body without usage. */
-  readonly outputGuess: number;
-  readonly isError: boolean;
-}
-
-/** Reads a whole JSON answer. A body that is not JSON, or is cut, has no usage. */
-export function readBody(bytes: Uint8Array): BodyReading {
-  let body: unknown;
-  try {
-    body = JSON.parse(textOf(bytes));
-  } catch {
-    return { usage: undefined, outputGuess: Math.ceil(bytes.length / BYTES_PER_TOKEN), isError: false };
-  }
-  if (!isObject(body)) return { usage: undefined, outputGuess: 0, isError: false };
-  const usage = readOpenAiUsage(body.usage);
-  if (usage) return { usage, outputGuess: 0, isError: false };
-  const choices = Array.isArray(body.choices) ? (body.choices as unknown[]) : [];
-  const text = choices.map((choice) => contentOf(choice, "message")).join("");
-  return {
-    usage: undefined,
-    outputGuess: Math.ceil(utf8Length(text) / BYTES_PER_TOKEN),
-    isError: isObject(body.error) && choices.length === 0,
-  };
-}
-
 /** Counts one stream. Usage that comes more than once is cumulative: the last one replaces the others. */
-export class StreamMeter {
-  usage: TokenUsage | undefined;
+export interface StreamMeter {
+  readonly hasError: boolean;
+  readonly isDone: boolean;
+  /** Whether anything was produced that a provider would bill. */
+  readonly hasOutput: boolean;
+  /** Takes note of an event; true when it is the usage chunk that only exists because usage was asked for. */
+  observe(event: RawEvent): boolean;
+  /** Usage as stated, or what was counted so far. */
+  reading(): Reading;
+  /** Number of the next event, in streams whose events are numbered. */
+  readonly nextSequence?: number;
+  endEarly?(end: EarlyEnd): string;
+}
+
+/** Chat streams at plain prices: the quick reading. */
+class ChatMeter implements StreamMeter {
   hasError = false;
   isDone = false;
+  private usage: TokenUsage | undefined;
+  private isFlagged = false;
   private contentChunks = 0;
   private contentBytes = 0;
 
-  constructor(private readonly inputGuess: () => number) {}
+  constructor(private readonly held: Held) {}
 
-  /** Takes note of an event; true when it is the usage chunk that only exists because usage was asked for. */
   observe(event: RawEvent): boolean {
     if (event.data === "") return false;
     if (event.data === "[DONE]") {
@@ -96,31 +161,92 @@ export class StreamMeter {
     }
     if (!isObject(chunk)) return false;
     if (isObject(chunk.error)) this.hasError = true;
-    const usage = readOpenAiUsage(chunk.usage);
-    if (usage) this.usage = usage;
     const choices = Array.isArray(chunk.choices) ? (chunk.choices as unknown[]) : [];
     for (const choice of choices) {
-      const text = contentOf(choice, "delta");
+      const text = contentOf(choice);
       if (text === "") continue;
       this.contentChunks += 1;
       this.contentBytes += utf8Length(text);
     }
+    const last = choices[choices.length - 1];
+    if (isObject(chunk.usage) || isObject(chunk.x_groq) || (isObject(last) && isObject(last.usage))) this.state(chunk);
     return choices.length === 0 && isObject(chunk.usage);
   }
 
-  /** Whether anything was produced that a provider would bill. */
+  private state(chunk: Record<string, unknown>): void {
+    const quick = readOpenAiUsage(chunk.usage);
+    const reading = quick ? { usage: quick, isEstimated: false } : readWhole(this.held, chunk);
+    if (!reading) return;
+    this.usage = reading.usage;
+    this.isFlagged = reading.isEstimated;
+  }
+
   get hasOutput(): boolean {
     return this.contentChunks > 0;
   }
 
-  /** Usage as stated, or what was counted so far. */
-  reading(): { usage: TokenUsage; isEstimated: boolean } {
-    if (this.usage) return { usage: this.usage, isEstimated: false };
-    return { usage: this.counted(), isEstimated: true };
+  reading(): Reading {
+    if (this.usage) return { usage: this.usage, isEstimated: this.isFlagged };
+    const outputTokens = Math.max(this.contentChunks, Math.ceil(this.contentBytes / BYTES_PER_TOKEN));
+    return { usage: { ...NO_USAGE, inputTokens: this.held.request.inputGuess(), outputTokens }, isEstimated: true };
+  }
+}
+
+/** Every other stream: its route's observer gathers, the one reader of usage reads. */
+class ObservedMeter implements StreamMeter {
+  constructor(
+    private readonly held: Held,
+    private readonly observer: StreamObserver,
+  ) {}
+
+  get hasError(): boolean {
+    return this.observer.hasError;
   }
 
-  private counted(): TokenUsage {
-    const outputTokens = Math.max(this.contentChunks, Math.ceil(this.contentBytes / BYTES_PER_TOKEN));
-    return { ...NO_USAGE, inputTokens: this.inputGuess(), outputTokens };
+  get isDone(): boolean {
+    return this.observer.isDone;
   }
+
+  get hasOutput(): boolean {
+    return this.observer.hasOutput;
+  }
+
+  get nextSequence(): number {
+    return this.observer.nextSequence ?? 0;
+  }
+
+  observe(event: RawEvent): boolean {
+    return this.observer.observe(event);
+  }
+
+  endEarly(end: EarlyEnd): string {
+    return this.observer.endEarly(end);
+  }
+
+  reading(): Reading {
+    const { usage, answer } = this.observer;
+    // Anthropic says the input at the beginning and the output at the end: until then the output is what passed.
+    const stated = usage === undefined ? undefined : readWhole(this.held, { ...answer, usage });
+    if (stated && (this.observer.isDone || this.observer.isUsageFinal === true)) return stated;
+    return this.counted(stated?.usage);
+  }
+
+  private counted(stated: TokenUsage | undefined): Reading {
+    const { outputPieces, outputBytes } = this.observer;
+    const isText = TEXT_KINDS.has(this.held.request.kind);
+    const made = isText ? Math.max(outputPieces, Math.ceil(outputBytes / BYTES_PER_TOKEN)) : 0;
+    const base = stated ?? {
+      ...NO_USAGE,
+      inputTokens: this.held.request.inputGuess(),
+      ...heldUnits(this.held.request),
+    };
+    return { usage: { ...base, outputTokens: Math.max(base.outputTokens, made) }, isEstimated: true };
+  }
+}
+
+export function streamMeter(held: Held): StreamMeter {
+  const kind = answeredKind(held);
+  if (kind === "chat" && held.serving.isPlainPrice) return new ChatMeter(held);
+  const observer = streamObserver(kind);
+  return observer ? new ObservedMeter(held, observer) : new ChatMeter(held);
 }

@@ -3,12 +3,13 @@ import type { ActionKind } from "@/lib/domain/policy";
 import { ACTION_KINDS, rungAt } from "@/lib/domain/policy";
 import type { BudgetFacts, Denial } from "@/lib/domain/denial";
 import { denial } from "@/lib/domain/denial";
+import { nanosToDecimal } from "@/lib/domain/money";
 import type { Meter } from "@/lib/domain/snapshot";
-import type { CompiledCall, Serving } from "../compiled-call";
+import type { CompiledCall } from "../compiled-call";
 import type { Classified, Held } from "../exchange";
 import type { BudgetLedger, BudgetReading, ReserveInput, ReserveOutcome } from "../ports";
-import type { ParsedRequest } from "../wire/openai-request";
-import type { Estimate } from "./estimate";
+import type { RouteRequest } from "../wire/routes/route-request";
+import type { CountedInputs, Estimate } from "./estimate";
 import { estimatePlans } from "./estimate";
 
 export const RETRY_FENCED_MS = 1000;
@@ -22,7 +23,7 @@ function heldPart(estimate: Estimate): string {
   return `"heldAmount":"${String(estimate.cost)}","heldInputTokens":${String(estimate.inputTokens)},"heldOutputTokens":${String(estimate.outputTokens)}}`;
 }
 
-function callPart(caller: Classified, request: ParsedRequest, attempt: number): string {
+function callPart(caller: Classified, request: RouteRequest, attempt: number): string {
   const endUser = request.endUser === null ? "null" : JSON.stringify(request.endUser);
   return `"requestId":"${caller.requestId}","attempt":${String(attempt)},"apiKeyId":"${caller.key.keyId}","reservedAtMs":${String(caller.startedMs)},"endUser":${endUser},"isStream":${String(request.isStream)},`;
 }
@@ -47,6 +48,23 @@ export function budgetFacts(caller: Classified, call: CompiledCall, reading: Bud
     currency: caller.view.organisation.currency,
     resetsAtMs: call.resetsAtMs[reading.budget] ?? 0,
   };
+}
+
+/** A rung that answers with a fixed text instead of a model; the denial is for routes that have no text. */
+export interface StaticRung {
+  readonly isStatic: true;
+  readonly refusal: Denial;
+}
+
+/** How an attempt is reserved. */
+export interface ReserveOptions {
+  readonly attempt: number;
+  readonly tries: number;
+  /** The attempt before, resolved in the same step. */
+  readonly previous: ReserveInput["previous"];
+  readonly counted: CountedInputs | undefined;
+  /** The most the caller lets this call cost, in nanos of the organisation's currency; null where it does not say. */
+  readonly maxCost: bigint | null;
 }
 
 /** A rung that refuses is the budget's end where it stands at the limit, and a protected rung below it. */
@@ -113,19 +131,20 @@ function amountsOf(charges: readonly boolean[], estimate: Estimate, call: Compil
 
 function prepare(
   caller: Classified,
-  request: ParsedRequest,
+  request: RouteRequest,
   call: CompiledCall,
-  attempt: number,
-): Prepared | undefined {
-  const estimates = estimatePlans(request, call, caller.chain.policy.outputCapTokens);
-  const serving = call.servings[0];
+  options: ReserveOptions,
+): Prepared | Denial {
+  const { attempt, maxCost } = options;
+  const estimates = estimatePlans(request, call, caller.chain.policy.outputCapTokens, options.counted);
   const estimate = estimates[0];
-  if (!serving || !estimate) return undefined;
+  if (!estimate) return denial("price_missing", { model: request.model });
+  if (maxCost !== null && estimate.cost > maxCost) return tooDear(caller, estimate.cost, maxCost);
   const held: string[] = [];
   let known: PlanAmounts | undefined;
   const plans = call.decision.plans.map((plan, index) => {
     const own = estimates[index];
-    if (plan.kind === "deny" || !own) {
+    if (plan.kind === "deny" || !own || (maxCost !== null && own.cost > maxCost)) {
       held.push("");
       return "denied" as const;
     }
@@ -158,24 +177,50 @@ function prepare(
         servings: call.headServings,
         held,
       },
-      previous: null,
+      previous: options.previous,
     },
   };
 }
 
-/** Held, a denial, or the word to decide again. Throws StoreUnavailable. */
+function tooDear(caller: Classified, cost: bigint, maxCost: bigint): Denial {
+  const { currency } = caller.view.organisation;
+  const detail = `up to ${nanosToDecimal(cost)} ${currency}, and x-spillway-max-cost is ${nanosToDecimal(maxCost)}`;
+  return denial("max_cost_exceeded", { detail });
+}
+
+/** The plan that the binding budget's rung asks for: a stricter one was taken for want of room. */
+function planOfRung(call: CompiledCall, outcome: Extract<ReserveOutcome, { code: "reserved" }>): number {
+  const steps = outcome.binding === null ? undefined : call.decision.budgets[outcome.binding.budget]?.steps;
+  return steps?.findLast((step) => step.atBasisPoints <= outcome.rungBasisPoints)?.plan ?? 0;
+}
+
+/** Whether a tighter hold could have been served better, or at all. */
+export function isTight(result: Held | Denial): boolean {
+  if ("kind" in result) {
+    return (
+      result.code === "max_cost_exceeded" ||
+      (result.code === "budget_exhausted" && result.rungBasisPoints === undefined)
+    );
+  }
+  return result.isTight;
+}
+
+/** Held, a denial, a fixed text, or the word to decide again. Throws StoreUnavailable, MoneyError and PriceError. */
 export async function reserve(
   caller: Classified,
-  request: ParsedRequest,
+  request: RouteRequest,
   call: CompiledCall,
-  attempt: number,
+  options: ReserveOptions,
   ledger: BudgetLedger,
-): Promise<Held | Denial | ReserveAgain> {
-  const prepared = prepare(caller, request, call, attempt);
-  if (!prepared) return denial("price_missing", { model: request.model });
+): Promise<Held | Denial | StaticRung | ReserveAgain> {
+  const prepared = prepare(caller, request, call, options);
+  if ("kind" in prepared) return prepared;
   const outcome = await ledger.reserve(prepared.input);
   if (outcome.code === "stale") return { again: "stale" };
   if (outcome.code === "clock") return { again: "clock", nowMs: outcome.nowMs };
+  if (outcome.code === "rung" && ACTION_KINDS[outcome.plan] === "static") {
+    return { isStatic: true, refusal: denialOf(caller, call, outcome) };
+  }
   if (outcome.code !== "reserved") return denialOf(caller, call, outcome);
   const serving = call.servings[outcome.plan];
   const estimate = prepared.estimates[outcome.plan];
@@ -187,11 +232,14 @@ export async function reserve(
     serving,
     planNumber: outcome.plan,
     reservationId: prepared.input.reservationId,
-    attempt,
+    attempt: options.attempt,
+    tries: options.tries,
     heldAmount: estimate.cost,
     heldInputTokens: estimate.inputTokens,
     heldOutputTokens: estimate.outputTokens,
     writtenCap: estimate.writtenCap,
+    counted: options.counted?.get(serving.model) ?? null,
+    isTight: outcome.isOverflow || (outcome.plan > 0 && outcome.plan > planOfRung(call, outcome)),
     rungBasisPoints: outcome.rungBasisPoints,
     isOverflow: outcome.isOverflow,
     binding: outcome.binding,

@@ -4,8 +4,10 @@ import { meterAmounts, usageRatio } from "@/lib/domain/lines";
 import type { Outcome, TokenUsage } from "@/lib/domain/usage-event";
 import { rungAt } from "@/lib/domain/policy";
 import { costOf } from "@/lib/pricing/cost";
+import { PriceError } from "@/lib/pricing/decimal";
 import type { Held } from "../exchange";
 import type { BudgetLedger, Settlement } from "../ports";
+import { heldUnits } from "./units";
 
 const DAY_MS = 86_400_000;
 let lastDay = { number: -1, text: "" };
@@ -34,14 +36,24 @@ function inOrganisationCurrency(amount: bigint, fxRate: string | null): bigint {
 function savedBy(held: Held, usage: TokenUsage, amount: bigint): bigint {
   const asked = held.call.servings[0];
   if (!asked || asked.model === held.serving.model) return 0n;
-  const price = costOf({ usage, rates: asked.price.rates }).amount;
-  const saved = inOrganisationCurrency(price, asked.fxRate) - amount;
-  return saved > 0n ? saved : 0n;
+  try {
+    const price = costOf({ usage, rates: asked.price.rates, atMs: held.caller.startedMs }).amount;
+    const saved = inOrganisationCurrency(price, asked.fxRate) - amount;
+    return saved > 0n ? saved : 0n;
+  } catch (error) {
+    // The asked model has no rate for something that was used: nothing can be said of what it would have cost.
+    if (error instanceof PriceError) return 0n;
+    throw error;
+  }
 }
 
 /** Prices measured usage. Throws PriceError where a kind of token has no rate (guarded by `price_missing` before). */
 export function priceUsage(held: Held, usage: TokenUsage): Cost {
-  const { amount: priceAmount, components } = costOf({ usage, rates: held.serving.price.rates });
+  const { amount: priceAmount, components } = costOf({
+    usage,
+    rates: held.serving.price.rates,
+    atMs: held.caller.startedMs,
+  });
   const amount = inOrganisationCurrency(priceAmount, held.serving.fxRate);
   return { priceAmount, amount, components, savedAmount: savedBy(held, usage, amount) };
 }
@@ -114,6 +126,7 @@ export function unknownUsage(held: Held): TokenUsage {
     cacheReadTokens: 0,
     cacheWriteTokens: 0,
     reasoningTokens: 0,
+    ...heldUnits(held.request),
   };
 }
 

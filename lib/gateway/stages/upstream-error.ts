@@ -1,61 +1,108 @@
 /**
- * An answer of 400 or more: the provider served nothing and bills nothing, so the hold returns. Mistakes of the caller
- * (400, 404, 413, 422) are passed on as they came; trouble with our account or theirs is not the caller's business.
+ * What an attempt that failed means: for the caller, for the money, and for whether another may follow. Mistakes of the caller
+ * are passed on as they came; trouble with our account or theirs is not the caller's business.
  */
-import type { Ending } from "../ending";
+import { classifyTransportFailure, classifyUpstreamError, readUpstreamError } from "@/lib/routing/upstream-error";
+import type { UpstreamErrorClass } from "@/lib/routing/upstream-error";
+import { retryAfterOf } from "@/lib/routing/retry-plan";
+import type { Held } from "../exchange";
 import type { GatewayAnswer } from "../http";
-import type { UpstreamResponse } from "../ports";
-import type { ErrorContext } from "../wire/error-response";
+import type { UpstreamFailure, UpstreamResponse } from "../ports";
+import type { ErrorContext, UpstreamProblem } from "../wire/error-response";
 import { upstreamErrorAnswer } from "../wire/error-response";
+import { inShapeOf, passedError } from "../wire/routes/error-shapes";
 
-const CALLERS_MISTAKES = new Set([400, 404, 413, 415, 422]);
-/** Codes that mean money or keys, whatever the status (OpenAI error codes). */
+/** An attempt that brought no answer. */
+export interface AttemptFailure {
+  readonly failure: UpstreamErrorClass;
+  /** What the provider asked for; null where it did not. */
+  readonly retryAfterMs: number | null;
+  readonly status: number | null;
+  /**
+   * What of the reservation is due: nothing, the input (read and refused), or, where nobody knows, what the policy says.
+   */
+  readonly due: "nothing" | "input" | "unknown";
+  /** What the caller sees if no other attempt follows. */
+  readonly answer: (random: number) => GatewayAnswer;
+}
+
+const PASSED_KINDS = new Set(["invalid", "context", "content"]);
+const PASSED_STATUSES = new Set([400, 404, 413, 415, 422]);
+/** Words of money and keys, whatever the class: such a text is never passed on. */
 const ACCOUNT_TROUBLE =
   /insufficient_quota|credit_balance|spend_limit|usage_limit|billing|invalid_api_key|insufficient balance|arrearage/iu;
 const MAX_ERROR_BYTES = 64 * 1024;
 const DEFAULT_RETRY_MS = 2000;
+const MAX_RETRY_MS = 60_000;
+const TIMEOUT_STATUSES = new Set([408, 504, 524]);
 
-function retryAfterMs(upstream: UpstreamResponse): number {
-  const value = upstream.headers["retry-after"];
-  const seconds = typeof value === "string" ? Number(value) : Number.NaN;
-  return Number.isFinite(seconds) && seconds > 0 ? Math.min(60_000, seconds * 1000) : DEFAULT_RETRY_MS;
-}
-
-function isErrorJson(text: string): boolean {
+function errorJson(text: string): unknown {
   try {
     const body: unknown = JSON.parse(text);
-    return typeof body === "object" && body !== null && "error" in body;
+    return typeof body === "object" && body !== null && "error" in body ? body : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }
 
-/** Throws UpstreamFailure where the error's body breaks off. */
-export async function answerUpstreamError(
+function problemOf(failure: UpstreamErrorClass, status: number | null, retryAfterMs: number | null): UpstreamProblem {
+  if (failure.kind === "rate" || failure.kind === "overloaded") {
+    const waitMs = Math.min(MAX_RETRY_MS, retryAfterMs ?? DEFAULT_RETRY_MS);
+    return { status: 503, code: "upstream_error", retryAfterMs: waitMs };
+  }
+  return status !== null && TIMEOUT_STATUSES.has(status)
+    ? { status: 504, code: "upstream_timeout" }
+    : { status: 502, code: "upstream_error" };
+}
+
+function dueOf(failure: UpstreamErrorClass): AttemptFailure["due"] {
+  if (!failure.mayHaveBilled) return "nothing";
+  return failure.kind === "content" || failure.kind === "context" ? "input" : "unknown";
+}
+
+/** An error answer of 400 or more, or one that hides in a 200. */
+export async function failureOfAnswer(
+  held: Held,
   upstream: UpstreamResponse,
-  ending: Ending,
   context: ErrorContext,
-  random: number,
-): Promise<GatewayAnswer> {
-  void ending.void();
+  nowMs: number,
+): Promise<AttemptFailure> {
   const bytes = await upstream.bytes().catch(() => new Uint8Array(0));
   const text = new TextDecoder().decode(bytes.subarray(0, MAX_ERROR_BYTES));
-  if (CALLERS_MISTAKES.has(upstream.status) && isErrorJson(text) && !ACCOUNT_TROUBLE.test(text)) {
-    const headers = { "content-type": "application/json", "x-request-id": context.requestId };
-    return { status: upstream.status, headers, body: text };
-  }
-  const isBusy = upstream.status === 429 || upstream.status === 503 || upstream.status === 529;
-  if (isBusy && !ACCOUNT_TROUBLE.test(text)) {
-    return upstreamErrorAnswer(
-      { status: 503, code: "upstream_error", retryAfterMs: retryAfterMs(upstream) },
-      context,
-      random,
-    );
-  }
-  const isTimeout = upstream.status === 408 || upstream.status === 504;
-  return upstreamErrorAnswer(
-    isTimeout ? { status: 504, code: "upstream_timeout" } : { status: 502, code: "upstream_error" },
-    context,
-    random,
-  );
+  const { status } = upstream;
+  const failure = classifyUpstreamError(held.serving.target.provider.kind, readUpstreamError(status, text));
+  const retryAfterMs = retryAfterOf(upstream.headers, nowMs);
+  const body = errorJson(text);
+  const isPassed =
+    PASSED_KINDS.has(failure.kind) && PASSED_STATUSES.has(status) && body !== undefined && !ACCOUNT_TROUBLE.test(text);
+  return {
+    failure,
+    retryAfterMs,
+    status,
+    due: dueOf(failure),
+    answer: (random) =>
+      isPassed
+        ? passed(held, status, text, body, context)
+        : inShapeOf(context.protocol, upstreamErrorAnswer(problemOf(failure, status, retryAfterMs), context, random)),
+  };
+}
+
+function passed(held: Held, status: number, text: string, body: unknown, context: ErrorContext): GatewayAnswer {
+  if (held.serving.target.translation !== null) return passedError(context.protocol, status, body, context.requestId);
+  const headers = { "content-type": "application/json", "x-request-id": context.requestId };
+  return { status, headers, body: text };
+}
+
+/** No answer at all. */
+export function failureOfTransport(error: UpstreamFailure, context: ErrorContext): AttemptFailure {
+  const failure = classifyTransportFailure(error.reach);
+  const problem: UpstreamProblem =
+    error.reason === "timeout" ? { status: 504, code: "upstream_timeout" } : { status: 502, code: "upstream_error" };
+  return {
+    failure,
+    retryAfterMs: null,
+    status: null,
+    due: error.reach === "unserved" ? "nothing" : "unknown",
+    answer: (random) => inShapeOf(context.protocol, upstreamErrorAnswer(problem, context, random)),
+  };
 }

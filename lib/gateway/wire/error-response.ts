@@ -6,9 +6,12 @@ import type { BudgetFacts, Denial, DenialCode } from "@/lib/domain/denial";
 import type { GatewayAnswer } from "../http";
 import { jsonAnswer } from "../http";
 import type { Language } from "./messages";
+import type { Protocol } from "./routes/route-request";
 import { denialMessage, suggestion } from "./messages";
 
 export interface ErrorContext {
+  /** Whose SDK reads the error; the shape is given at the end (routes/error-shapes.ts). */
+  readonly protocol: Protocol;
   readonly requestId: string;
   readonly language: Language;
   /** 429, or 402 where the organisation prefers it. */
@@ -32,6 +35,7 @@ const SHAPES: Readonly<Record<Exclude<DenialCode, "budget_exhausted">, HttpShape
   protected_rung: { status: 429, type: "requests", code: "PROTECTED_RUNG" },
   rate_limit_exceeded: { status: 429, type: "requests", code: "rate_limit_exceeded" },
   concurrency_limit_exceeded: { status: 429, type: "requests", code: "concurrency_limit_exceeded" },
+  max_cost_exceeded: { status: 400, type: "invalid_request_error", code: "max_cost_exceeded" },
   price_missing: { status: 422, type: "invalid_request_error", code: "price_missing" },
   invalid_request: { status: 400, type: "invalid_request_error", code: "invalid_request" },
   request_too_large: { status: 413, type: "invalid_request_error", code: "request_too_large" },

@@ -69,6 +69,10 @@ const PLAIN: Readonly<Record<DenialCode, Readonly<Record<Language, string>>>> = 
     en: "Too many calls at once. Wait for one to end.",
     "zh-CN": "并发调用过多，请等待其中一个结束。",
   },
+  max_cost_exceeded: {
+    en: "This call could cost more than it may.",
+    "zh-CN": "本次调用可能超出其单次费用上限。",
+  },
   price_missing: {
     en: "The model has no price, so its cost cannot be held.",
     "zh-CN": "该模型没有价格，无法预留费用。",

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isDenial } from "@/lib/domain/denial";
-import { parseOpenAiRequest, utf8Length } from "./openai-request";
+import { parseOpenAiRequest } from "./openai-request";
 import { readOpenAiUsage } from "./openai-usage";
+import { utf8Length } from "./utf8-length";
 
 const encoder = new TextEncoder();
 const parse = (body: unknown, kind: "chat" | "embedding" = "chat") => {

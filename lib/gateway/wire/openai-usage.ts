@@ -26,6 +26,9 @@ export function readOpenAiUsage(usage: unknown): TokenUsage | undefined {
   if (inputTokens === undefined) return undefined;
   const outputTokens = count(member(usage, "completion_tokens")) ?? 0;
   if (inputTokens === 0 && outputTokens === 0) return undefined;
+  // More in total than both: somebody counts output beside (Gemini's thoughts). The reader of all vendors knows.
+  const total = count(member(usage, "total_tokens"));
+  if (total !== undefined && total > inputTokens + outputTokens) return undefined;
   const input = member(usage, "prompt_tokens_details");
   const output = member(usage, "completion_tokens_details");
   return {

@@ -1,5 +1,5 @@
 /** What a whole answer says of its usage, in any route's shape. */
-import { utf8Length } from "../openai-request";
+import { utf8Length } from "../utf8-length";
 import { isBody } from "./fields";
 import type { RawUsage } from "./stated-usage";
 import { statedUsage } from "./stated-usage";

@@ -10,6 +10,7 @@ import { eventJson, noteOf, numberOr, TextCounter } from "./stream-observer";
 const DELTA_TEXTS = ["text", "partial_json", "thinking"];
 
 export class AnthropicStreamObserver extends TextCounter implements StreamObserver {
+  isUsageFinal = false;
   private isStarted = false;
   private readonly openBlocks = new Set<number>();
 
@@ -31,6 +32,7 @@ export class AnthropicStreamObserver extends TextCounter implements StreamObserv
         this.openBlocks.delete(numberOr(body.index, 0));
         break;
       case "message_delta":
+        this.isUsageFinal = true;
         this.usage = mergedUsage(this.usage, statedUsage(body));
         break;
       case "message_stop":

@@ -18,6 +18,14 @@ export class ChatStreamObserver extends TextCounter implements StreamObserver {
     super();
   }
 
+  get isUsageFinal(): boolean {
+    return this.usage !== undefined;
+  }
+
+  get answer(): Readonly<Record<string, unknown>> {
+    return this.head;
+  }
+
   observe(event: RawEvent): boolean {
     if (event.data === "[DONE]") {
       this.isDone = true;

@@ -5,7 +5,7 @@
 import type { Denial } from "@/lib/domain/denial";
 import { denial } from "@/lib/domain/denial";
 import { scanJson } from "../json-scan";
-import { utf8Length } from "../openai-request";
+import { utf8Length } from "../utf8-length";
 import type { JsonRequest, RequestShape } from "./route-request";
 
 /** Thrown inside a parser; `asDenial` makes it an answer. */
@@ -127,6 +127,9 @@ export function asDenial<T>(read: () => T): T | Denial {
   }
 }
 
+/** One for all bodies: making a decoder costs more than using it. */
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 /** Parses a JSON body and lets `shape` read it, or says in one sentence what is wrong. */
 export function parseJsonBody(
   bytes: Uint8Array,
@@ -135,7 +138,7 @@ export function parseJsonBody(
   let text: string;
   let body: unknown;
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    text = utf8.decode(bytes);
     body = JSON.parse(text);
   } catch {
     return denial("invalid_request", { detail: "the body is not valid JSON in UTF-8" });
@@ -146,6 +149,7 @@ export function parseJsonBody(
     const param = scan.duplicate.slice(0, 100);
     return denial("invalid_request", { detail: "a name occurs twice in one object", param });
   }
-  const read = asDenial(() => shape(body, bytes.length));
-  return "kind" in read && read.kind === "denial" ? read : { text, scan, bodyBytes: bytes.length, ...read };
+  const object = body;
+  const read = asDenial(() => shape(object, bytes.length));
+  return read.kind === "denial" ? read : { text, scan, body, bodyBytes: bytes.length, ...read };
 }

@@ -73,7 +73,7 @@ function asksForAudio(body: Body): boolean {
   return modalities.includes("audio");
 }
 
-function chatShape(body: Body, bodyBytes: number): RequestShape {
+export function chatShape(body: Body, bodyBytes: number): RequestShape {
   const messages = objectsOf(body, "messages");
   if (messages.length === 0) throw new Invalid("messages", "messages must be a list with at least one message");
   const newer = wholeNumber(body, "max_completion_tokens", 1, MAX_OUTPUT_TOKENS);

@@ -18,7 +18,7 @@ import {
   wholeNumber,
   wordOf,
 } from "./fields";
-import { utf8Length } from "../openai-request";
+import { utf8Length } from "../utf8-length";
 import { imageOutputTokens, imagesAsked } from "./image-tokens";
 import type { JsonRequest, RequestShape } from "./route-request";
 import { NO_EXTRAS } from "./route-request";
@@ -45,7 +45,7 @@ function plainShape(body: Body, bodyBytes: number, guessed: unknown): Omit<Reque
   };
 }
 
-function embeddingShape(body: Body, bodyBytes: number): RequestShape {
+export function embeddingShape(body: Body, bodyBytes: number): RequestShape {
   const { input } = body;
   const isIds = (item: unknown) => Array.isArray(item) && item.every((id) => Number.isInteger(id) && Number(id) >= 0);
   const isText = typeof input === "string" && input !== "";

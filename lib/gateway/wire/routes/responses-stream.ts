@@ -16,6 +16,10 @@ export class ResponsesStreamObserver extends TextCounter implements StreamObserv
   private readonly items = new Map<number, OpenItem>();
   private sequence = -1;
 
+  get answer(): Readonly<Record<string, unknown>> | undefined {
+    return this.response;
+  }
+
   observe(event: RawEvent): boolean {
     const body = eventJson(event);
     if (!body || typeof body.type !== "string") return false;

@@ -19,6 +19,7 @@ export type RouteKind =
   | "speech"
   | "transcription"
   | "file"
+  | "passthrough"
   | "messages"
   | "count_tokens"
   | "gemini"
@@ -97,7 +98,7 @@ export interface RequestShape extends Pick<ParsedRequest, SharedMembers> {
 }
 
 /** A call whose body is JSON: patched by splicing, like chat. */
-export interface JsonRequest extends RequestShape, Pick<ParsedRequest, "text" | "scan" | "bodyBytes"> {}
+export interface JsonRequest extends RequestShape, Pick<ParsedRequest, "text" | "scan" | "body" | "bodyBytes"> {}
 
 /** A call whose body is a form with files: patched when it is written out again. */
 export interface FormRequest extends RequestShape {

@@ -202,7 +202,8 @@ describe("a stream that is ended early", () => {
   });
 });
 
-const context = { requestId: "req_1", language: "en" as const, budgetStatus: 429, topUpUrl: "https://top.up" };
+const [protocol, language] = ["openai", "en"] as const;
+const context = { protocol, language, requestId: "req_1", budgetStatus: 429, topUpUrl: "https://top.up" };
 const budget = {
   budgetId: "b",
   scope: "department" as const,

@@ -1,5 +1,5 @@
 /** What every observer of a stream says, and what they share: counting text, and reading an event's JSON. */
-import { utf8Length } from "../openai-request";
+import { utf8Length } from "../utf8-length";
 import type { RawEvent } from "../sse";
 import { isBody } from "./fields";
 import type { RawUsage } from "./stated-usage";
@@ -17,6 +17,12 @@ export interface EarlyEnd {
 export interface StreamObserver {
   /** As stated last, raw; undefined where the server has not said. */
   readonly usage: RawUsage | undefined;
+  /** Whether what is stated so far is of the whole answer, though the stream has not said its end. */
+  readonly isUsageFinal?: boolean;
+  /** What the answer says beside its usage: tier, output items. */
+  readonly answer?: Readonly<Record<string, unknown>> | undefined;
+  /** Number of the next event, in streams whose events are numbered. */
+  readonly nextSequence?: number;
   /** Pieces of output and their UTF-8 bytes: what a count has to go by where usage never comes. */
   readonly outputPieces: number;
   readonly outputBytes: number;

@@ -1,0 +1,223 @@
+/**
+ * From key to hold: authenticate, read the body, classify, decide, choose targets, estimate, reserve. Decides again where
+ * the store knows more than this process, and counts exactly where the bound of the body finds no room.
+ */
+import type { Denial } from "@/lib/domain/denial";
+import { denial, isDenial } from "@/lib/domain/denial";
+import { MoneyError, parseDecimalToNanos } from "@/lib/domain/money";
+import type { ModelDocument } from "@/lib/domain/snapshot";
+import { PriceError } from "@/lib/pricing/decimal";
+import type { AttemptDeps, Resting, Tried } from "./attempts";
+import { withTargets } from "./attempts";
+import type { AdapterOf, CompiledCall } from "./compiled-call";
+import { compiledCall } from "./compiled-call";
+import type { Authenticated, Classified, Held, Received } from "./exchange";
+import type { GatewayRequest } from "./http";
+import type { BodyGuard, BudgetLedger, PolicySource, ReserveInput, TokenEstimator } from "./ports";
+import type { ReadBodyDeps } from "./stages/read-body";
+import { readRequest } from "./stages/read-body";
+import type { AuthenticateDeps } from "./stages/authenticate";
+import { authenticate, classify } from "./stages/authenticate";
+import type { CountedInput, CountedInputs } from "./stages/estimate";
+import type { ReserveAgain, StaticRung } from "./stages/reserve";
+import { isTight, reserve } from "./stages/reserve";
+import { translatedBody } from "./stages/translation";
+import { unpricedTool } from "./stages/units";
+import { mayNameAddresses } from "./wire/guarded-members";
+import type { GovernedRoute } from "./wire/routes/governed-routes";
+import type { RouteRequest } from "./wire/routes/route-request";
+import { isFormRequest } from "./wire/routes/route-request";
+
+export interface HoldDeps extends AuthenticateDeps, AttemptDeps, ReadBodyDeps {
+  readonly policies: PolicySource;
+  readonly ledger: BudgetLedger;
+  readonly adapterOf: AdapterOf;
+  readonly bodyGuard: BodyGuard;
+  readonly estimator?: TokenEstimator | undefined;
+}
+
+/** A refusal with what is known of the caller by then. */
+export interface Refused {
+  readonly refusal: Denial;
+  readonly caller: Authenticated | undefined;
+  readonly request: RouteRequest | undefined;
+  /** The rung in force answers with a fixed text where the route has one. */
+  readonly isStatic?: boolean;
+}
+
+/** A call that waits for its hold. */
+export interface Asked {
+  readonly request: GatewayRequest;
+  readonly received: Received;
+  readonly route: GovernedRoute;
+  readonly clientAddress: string | undefined;
+}
+
+/** An attempt after one that failed. */
+export interface Following {
+  readonly failed: Held;
+  readonly tried: Tried;
+}
+
+export type HoldResult = Held | Refused | (Resting & { readonly caller: Authenticated });
+
+/** Snapshot behind, period over, or both, each a few times in a row under constant change. */
+const MAX_ROUNDS = 6;
+
+/** The caller's own ceiling for the call, in the organisation's currency. */
+function maxCostOf(request: GatewayRequest): bigint | null | Denial {
+  const text = request.headers.get("x-spillway-max-cost");
+  if (text === null) return null;
+  try {
+    return parseDecimalToNanos(text.trim(), "halfEven");
+  } catch {
+    return denial("invalid_request", { param: "x-spillway-max-cost", detail: "x-spillway-max-cost must be an amount" });
+  }
+}
+
+/** What is wrong with a request beyond its form: nothing that depends on money. */
+function refusedContent(request: RouteRequest, deps: HoldDeps): Denial | undefined {
+  if (request.extras.isBackground) {
+    return denial("invalid_request", { param: "background", detail: "answers in the background are not served" });
+  }
+  const tool = unpricedTool(request);
+  if (tool) return tool;
+  if (isFormRequest(request) || !mayNameAddresses(request)) return undefined;
+  const found = deps.bodyGuard(request.body);
+  if (!found) return undefined;
+  const what =
+    found.because === "url" ? "the address is not one that may be fetched" : "this member is not the caller's to set";
+  return denial("invalid_request", { param: found.param, detail: what });
+}
+
+/** A body for a model of the other shape must have a counterpart there, before anything is held. */
+function untranslatable(request: RouteRequest, call: CompiledCall): Denial | undefined {
+  const target = call.servings[0]?.target;
+  if (!target?.translation) return undefined;
+  const { upstreamModel } = target.deployment;
+  const made = translatedBody(request, target.translation, {
+    upstreamModel,
+    outputCap: request.outputCap ?? 1,
+    vendor: target.adapter.vendor,
+  });
+  return isDenial(made) ? made : undefined;
+}
+
+const SHAPES = {
+  chat: "openai-chat",
+  responses: "openai-responses",
+  completion: "openai-completion",
+  embedding: "openai-embedding",
+  messages: "anthropic-messages",
+  gemini: "gemini-contents",
+} as const;
+
+/** Input tokens by the model's own tokenizer, for each model that may serve the call. */
+async function countInputs(
+  request: RouteRequest,
+  call: CompiledCall,
+  estimator: TokenEstimator,
+): Promise<CountedInputs | undefined> {
+  const { kind } = request;
+  if (isFormRequest(request) || !(kind in SHAPES)) return undefined;
+  const shape = SHAPES[kind as keyof typeof SHAPES];
+  const counted = new Map<ModelDocument, CountedInput>();
+  for (const serving of call.servings) {
+    if (!serving || counted.has(serving.model)) continue;
+    const { deployment, provider } = serving.target;
+    const estimate = estimator.estimate({
+      shape,
+      body: request.body,
+      model: deployment.upstreamModel,
+      providerKind: provider.kind,
+      contextTokens: serving.model.contextTokens,
+    });
+    counted.set(serving.model, { estimate, count: await estimator.count(estimate) });
+  }
+  return counted;
+}
+
+type Reserved = Held | Denial | StaticRung | ReserveAgain;
+
+interface Reserving {
+  readonly caller: Classified;
+  readonly request: RouteRequest;
+  readonly call: CompiledCall;
+  readonly following: Following | undefined;
+  readonly maxCost: bigint | null;
+}
+
+async function reserveOnce(
+  reserving: Reserving,
+  attempt: number,
+  previous: ReserveInput["previous"],
+  counted: CountedInputs | undefined,
+  deps: HoldDeps,
+): Promise<Reserved> {
+  const { caller, request, call, following, maxCost } = reserving;
+  const tries = (following?.failed.tries ?? 0) + 1;
+  try {
+    return await reserve(caller, request, call, { attempt, tries, previous, counted, maxCost }, deps.ledger);
+  } catch (error) {
+    if (error instanceof MoneyError)
+      return denial("invalid_request", { detail: "this call could cost more than the ledger can hold" });
+    if (error instanceof PriceError) return denial("price_missing", { model: request.model, detail: error.message });
+    throw error;
+  }
+}
+
+/** Reserves by the bound of the body, and once more by a count where that finds no room for what was asked. */
+async function reserveTightly(reserving: Reserving, deps: HoldDeps): Promise<Reserved> {
+  const { failed } = reserving.following ?? {};
+  const attempt = failed ? failed.attempt + 1 : 0;
+  const before = failed ? { reservationId: failed.reservationId, resolution: "void" as const } : null;
+  const first = await reserveOnce(reserving, attempt, before, undefined, deps);
+  if ("again" in first || "isStatic" in first || !deps.estimator || !isTight(first)) return first;
+  const counted = await countInputs(reserving.request, reserving.call, deps.estimator);
+  if (!counted || ![...counted.values()].some(({ count }) => count.hold < reserving.request.inputBound)) return first;
+  if ("kind" in first) return reserveOnce(reserving, attempt, before, counted, deps);
+  const previous = { reservationId: first.reservationId, resolution: "void" as const };
+  const second = await reserveOnce(reserving, attempt + 1, previous, counted, deps);
+  // The script has ended the first one; this process still renews it.
+  void deps.ledger.void({ organisationId: first.caller.view.organisation.id, reservationId: first.reservationId });
+  return second;
+}
+
+/** Throws StoreUnavailable. */
+export async function hold(asked: Asked, deps: HoldDeps, following?: Following): Promise<HoldResult> {
+  const { request, received, route } = asked;
+  let nowMs = deps.clock.nowMs();
+  let parsed: RouteRequest | undefined = following?.failed.request;
+  let caller: Classified | undefined;
+  const refuse = (refusal: Denial): Refused => ({ refusal, caller, request: parsed });
+  const maxCost = maxCostOf(request);
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const authenticated = await authenticate(received, request.headers, asked.clientAddress, nowMs, deps);
+    if (isDenial(authenticated)) return refuse(authenticated);
+    caller = classify(authenticated, request.headers);
+    if (isDenial(maxCost)) return refuse(maxCost);
+    if (route.route === "passthrough" && !caller.view.models.has(received.path)) return refuse(denial("not_found"));
+    if (!parsed) {
+      const result = await readRequest(request, route, deps);
+      if (isDenial(result)) return refuse(result);
+      parsed = result;
+      const refused = refusedContent(parsed, deps);
+      if (refused) return refuse(refused);
+    }
+    const { trafficClass } = caller;
+    const shape = { model: parsed.model, kinds: route.kinds, trafficClass, route: route.route };
+    const compiled = compiledCall(caller.view, caller.chain, shape, nowMs, deps.adapterOf);
+    if (isDenial(compiled)) return refuse(compiled);
+    const call = withTargets(compiled, deps, following?.tried);
+    if ("restingMs" in call) return { ...call, caller };
+    const denied = untranslatable(parsed, call);
+    if (denied) return refuse(denied);
+    const result = await reserveTightly({ caller, request: parsed, call, following, maxCost }, deps);
+    if ("isStatic" in result) return { refusal: result.refusal, caller, request: parsed, isStatic: true };
+    if (isDenial(result)) return refuse(result);
+    if (!("again" in result)) return result;
+    if (result.again === "clock") nowMs = result.nowMs;
+    else await deps.policies.catchUp(caller.view.organisation.id);
+  }
+  return refuse(denial("quota_store_unavailable", { retryAfterMs: 1000 }));
+}
