@@ -82,12 +82,15 @@ function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.out
   throw new AppError("invalid_request", "The request is not valid", { fields });
 }
 
-async function bodyOf(request: Request): Promise<unknown> {
+async function bodyOf(request: Request, maxBytes: number): Promise<unknown> {
   if (!(request.headers.get("content-type") ?? "").startsWith("application/json")) {
     throw new AppError("invalid_request", "The body must be JSON");
   }
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) {
+    throw new AppError("invalid_request", "The body is too large");
+  }
   const text = await request.text();
-  if (text.length > MAX_BODY_BYTES) throw new AppError("invalid_request", "The body is too large");
+  if (text.length > maxBytes) throw new AppError("invalid_request", "The body is too large");
   try {
     return JSON.parse(text);
   } catch {
@@ -124,6 +127,8 @@ export function readRoute<Query extends z.ZodType, Answer extends z.ZodType, Par
 interface WriteContract<Input extends z.ZodType, Answer extends z.ZodType> {
   readonly input: Input;
   readonly answer: Answer;
+  /** For bodies that carry a file. */
+  readonly maxBytes?: number;
 }
 interface WriteRoute<Input extends z.ZodType, Answer extends z.ZodType> extends WriteContract<Input, Answer> {
   readonly action: Action;
@@ -157,7 +162,7 @@ function writeOf<Input extends z.ZodType, Answer extends z.ZodType, Params, Who>
       const who = await enter();
       const idempotencyKey = request.headers.get("idempotency-key");
       if (idempotencyKey === null) throw new AppError("invalid_request", "An Idempotency-Key is needed");
-      const input = parsed(route.input, await bodyOf(request));
+      const input = parsed(route.input, await bodyOf(request, route.maxBytes ?? MAX_BODY_BYTES));
       const result = await write({ who, params: await context.params, input, idempotencyKey, requestId });
       return answer(route.answer.parse(result), requestId);
     } catch (error) {

@@ -62,3 +62,41 @@ export async function listFxRates(tx: Tx, organisationId: string): Promise<FxRat
 export async function insertFxRate(tx: Tx, row: FxRate & { readonly createdById: string | null }): Promise<FxRate> {
   return tx.fxRate.create({ data: row, select: fxSelect });
 }
+
+export async function insertPrices(
+  tx: Tx,
+  rows: readonly (Price & { readonly createdById: string | null })[],
+): Promise<void> {
+  await tx.price.createMany({ data: rows.map((row) => ({ ...row, rates: { ...row.rates } })) });
+}
+
+/** Ids of the models that an import priced. */
+export async function listModelIdsOfImport(tx: Tx, organisationId: string, importId: string): Promise<string[]> {
+  const where = { organisationId, importId };
+  const rows = await tx.price.findMany({ where, select: { modelId: true }, distinct: ["modelId"] });
+  return rows.map((row) => row.modelId);
+}
+
+/** Moves the end of a price's span out again, or away: for a change that is taken back. */
+export async function restorePriceEnd(tx: Tx, id: string, effectiveTo: Date | null): Promise<void> {
+  await tx.price.update({ where: { id }, data: { effectiveTo }, select: { id: true } });
+}
+
+/** Deletes rows that never came into force; any other is named by the ledger. */
+export async function deleteComingPrices(tx: Tx, ids: readonly string[], after: Date): Promise<number> {
+  const gone = await tx.price.deleteMany({ where: { id: { in: [...ids] }, effectiveFrom: { gt: after } } });
+  return gone.count;
+}
+
+export async function insertFxRates(
+  tx: Tx,
+  rows: readonly (FxRate & { readonly createdById: string | null })[],
+): Promise<void> {
+  await tx.fxRate.createMany({ data: [...rows] });
+}
+
+/** Ledger rows keep the rate itself, so nothing points at these. */
+export async function deleteFxRatesOfImport(tx: Tx, organisationId: string, importId: string): Promise<number> {
+  const gone = await tx.fxRate.deleteMany({ where: { organisationId, importId } });
+  return gone.count;
+}
