@@ -161,10 +161,13 @@ export function boundOf(
   return assertAmount(divideUp(total, NANO));
 }
 
+/** Kinds of models that make no tokens. */
+const WITHOUT_OUTPUT: ReadonlySet<string> = new Set(["embedding", "moderation", "rerank"]);
+
 /** Whether what a call of this kind of model always uses has a rate. */
 export function isPriced(rates: PriceRates, kind: string): boolean {
   const plain = plainRates(rates);
-  if (plain !== null) return kind === "embedding" || plain.output !== undefined;
+  if (plain !== null) return WITHOUT_OUTPUT.has(kind) || plain.output !== undefined;
   return isRowPriced(compileRow(rates), kind);
 }
 

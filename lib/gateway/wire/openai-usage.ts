@@ -17,6 +17,11 @@ function member(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
+/** DeepSeek and Moonshot name cached input at the top level. */
+function cachedAtTop(usage: unknown): number {
+  return count(member(usage, "prompt_cache_hit_tokens")) ?? count(member(usage, "cached_tokens")) ?? 0;
+}
+
 /**
  * Undefined where there is no usable usage: absent, not whole numbers, or all zero (a server that does not count says
  * nothing by it). Details are parts of their parents and may be absent.
@@ -34,9 +39,9 @@ export function readOpenAiUsage(usage: unknown): TokenUsage | undefined {
   return {
     inputTokens,
     outputTokens,
-    // DeepSeek names cached input at the top level.
-    cacheReadTokens: count(member(input, "cached_tokens")) ?? count(member(usage, "prompt_cache_hit_tokens")) ?? 0,
-    cacheWriteTokens: count(member(input, "cache_write_tokens")) ?? 0,
+    cacheReadTokens: count(member(input, "cached_tokens")) ?? cachedAtTop(usage),
+    cacheWriteTokens:
+      count(member(input, "cache_write_tokens")) ?? count(member(input, "cache_creation_input_tokens")) ?? 0,
     reasoningTokens: count(member(output, "reasoning_tokens")) ?? 0,
   };
 }

@@ -7,6 +7,8 @@ import type { GatewayHost } from "./host";
 import { refusesBadInput } from "./refuses-bad-input";
 import { refusesOnBudget } from "./refuses-on-budget";
 import { servesCalls } from "./serves-calls";
+import { servesOpenAiRoutes } from "./serves-openai-routes";
+import { servesVendorRoutes } from "./serves-vendor-routes";
 import { survivesUpstream } from "./survives-upstream";
 
 export function gatewayContract(name: string, start: () => Promise<GatewayHost>): void {
@@ -19,6 +21,12 @@ export function gatewayContract(name: string, start: () => Promise<GatewayHost>)
     const host = () => running;
     describe("serves calls", () => {
       servesCalls(host);
+    });
+    describe("serves OpenAI's routes", () => {
+      servesOpenAiRoutes(host);
+    });
+    describe("serves other vendors' routes", () => {
+      servesVendorRoutes(host);
     });
     describe("refuses on budget", () => {
       refusesOnBudget(host);

@@ -121,14 +121,14 @@ function speechShape(body: Body, bodyBytes: number): RequestShape {
   const input = textOf(body, "input");
   if (input === null || input === "") throw new Invalid("input", "input must be a text");
   const format = wordOf(body, "stream_format");
-  // UTF-16 units are never fewer than characters.
-  const characters = input.length;
+  // Code points, which is what is billed; a pair of surrogates is one.
+  const characters = input.length - (input.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
   return {
     ...plainShape(body, bodyBytes, input),
     model: modelOf(body),
     kind: "speech",
     isStream: format === "sse",
-    outputCap: characters * AUDIO_TOKENS_PER_CHARACTER,
+    outputCap: input.length * AUDIO_TOKENS_PER_CHARACTER,
     extras: { ...NO_EXTRAS, hasAudioOutput: true, characters },
   };
 }
