@@ -57,7 +57,7 @@ async function sweepSome(
   for (const { id, expired } of readable) {
     const { event, meters } = expiryOf(
       expired,
-      (usage) => priced(usage, rates.get(expired.head.priceId)),
+      (usage) => priced(usage, rates.get(expired.head.priceId), expired.head.reservedAtMs),
       options.nowMs,
     );
     const outcome = await expireReservation(deps.store, organisationId, {
@@ -75,10 +75,10 @@ async function sweepSome(
   return { ended, isFenced: false };
 }
 
-function priced(usage: TokenUsage, rates: PriceRates | undefined): ReturnType<typeof costOf> | null {
+function priced(usage: TokenUsage, rates: PriceRates | undefined, atMs: number): ReturnType<typeof costOf> | null {
   if (rates === undefined) return null;
   try {
-    return costOf({ usage, rates });
+    return costOf({ usage, rates, atMs });
   } catch {
     // A row without a rate for these tokens: the hold stands in, which was made from rates that existed.
     return null;

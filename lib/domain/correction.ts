@@ -28,7 +28,17 @@ export interface BookedAmounts {
   readonly lines: readonly ChargedLine[];
 }
 
-const TOKEN_FIELDS = ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens", "reasoningTokens"] as const;
+/** Always stated. */
+const BASE_FIELDS = ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens", "reasoningTokens"] as const;
+/** Stated where there is something to state. */
+const COUNT_FIELDS = [
+  ...(["cacheWrite1hTokens", "audioInputTokens", "audioCacheReadTokens", "audioOutputTokens"] as const),
+  ...(["imageInputTokens", "imageCacheReadTokens", "imageOutputTokens", "citationTokens"] as const),
+  ...(["inputSeconds", "outputSeconds", "videoSeconds", "characters", "pages", "annotatedPages"] as const),
+  ...(["inputImages", "queries", "webSearches"] as const),
+] as const;
+/** Not counts: how the call was served. What is told last holds. */
+const SERVED_FIELDS = ["webSearchContext", "serviceTier", "region", "speed"] as const;
 
 export function sumBooked(entries: readonly BookedAmounts[]): BookedAmounts {
   return {
@@ -40,10 +50,41 @@ export function sumBooked(entries: readonly BookedAmounts[]): BookedAmounts {
   };
 }
 
-function foldUsage(parts: readonly (readonly [TokenUsage, 1 | -1])[]): TokenUsage {
+type UsagePart = readonly [TokenUsage, 1 | -1];
+
+function foldUsage(parts: readonly UsagePart[]): TokenUsage {
   const total = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
-  for (const [usage, sign] of parts) for (const field of TOKEN_FIELDS) total[field] += sign * (usage[field] || 0);
-  return total;
+  for (const field of BASE_FIELDS) total[field] = sumOf(parts, field);
+  const counts = COUNT_FIELDS.map((field) => [field, sumOf(parts, field)] as const).filter(([, sum]) => sum !== 0);
+  const images = foldImages(parts);
+  const served = SERVED_FIELDS.flatMap((field) => {
+    const said = parts.findLast(([usage, sign]) => sign === 1 && usage[field] !== undefined);
+    return said === undefined ? [] : [[field, said[0][field]] as const];
+  });
+  return {
+    ...total,
+    ...Object.fromEntries(counts),
+    ...(images.length === 0 ? {} : { images }),
+    ...Object.fromEntries(served),
+  };
+}
+
+/** Seconds are told to the thousandth; sums of doubles are not. */
+function sumOf(parts: readonly UsagePart[], field: (typeof BASE_FIELDS | typeof COUNT_FIELDS)[number]): number {
+  const sum = parts.reduce((total, [usage, sign]) => total + sign * (usage[field] || 0), 0);
+  return Number.isInteger(sum) ? sum : Math.round(sum * 1000) / 1000;
+}
+
+/** Pictures by size and quality. */
+function foldImages(parts: readonly UsagePart[]): NonNullable<TokenUsage["images"]> {
+  const sums = new Map<string, NonNullable<TokenUsage["images"]>[number]>();
+  for (const [usage, sign] of parts) {
+    for (const image of usage.images ?? []) {
+      const key = `${image.size ?? ""} ${image.quality ?? ""}`;
+      sums.set(key, { ...image, count: (sums.get(key)?.count ?? 0) + sign * image.count });
+    }
+  }
+  return [...sums.values()].filter((image) => image.count !== 0);
 }
 
 /** Lines summed by budget and period; budgets that come to nothing stay out. */
