@@ -7,6 +7,7 @@ import { alertDispatch } from "./processors/alert-dispatch";
 import { ledgerPartitions } from "./processors/ledger-partitions";
 import { ledgerReconcile } from "./processors/ledger-reconcile";
 import { periodRoll } from "./processors/period-roll";
+import { recordPrune } from "./processors/record-prune";
 import { reservationSweep } from "./processors/reservation-sweep";
 import { snapshotCompile } from "./processors/snapshot-compile";
 import { runProcessor } from "./run-processor";
@@ -32,6 +33,7 @@ const PROCESSORS: Processors = {
   "reservation-sweep": reservationSweep,
   "snapshot-compile": snapshotCompile,
   "ledger-partitions": ledgerPartitions,
+  "record-prune": recordPrune,
   "period-roll": periodRoll,
   reconcile: ledgerReconcile,
   "alert-dispatch": alertDispatch,

@@ -19,6 +19,7 @@ import { pause } from "./settlement/pause";
 
 export const SCHEDULES: readonly Schedule[] = [
   { job: "ledger-partitions", pattern: "0 20 3 * * *" },
+  { job: "record-prune", pattern: "0 40 3 * * *" },
   { job: "period-roll", pattern: "5 0 * * * *" },
   { job: "reconcile", everyMs: 600_000 },
 ];

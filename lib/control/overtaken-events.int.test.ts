@@ -1,31 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { closeDb } from "@/lib/db/client";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { UsageEvent } from "@/lib/domain/usage-event";
 import { keysOf } from "@/lib/redis/keys";
-import { testDatabaseUrl, testRedisUrl } from "@/lib/testing/services";
+import { openBookkeeping, streamEntry } from "@/lib/testing/bookkeeping";
 import { booksOf } from "@/lib/testing/reservations";
-import { bookkeepingDeps, insertOrganisationRow, usageEventOf } from "@/lib/testing/usage-events";
+import { insertOrganisationRow, usageEventOf } from "@/lib/testing/usage-events";
 import type { BookkeepingDeps } from "./bookkeeping";
 import { applyCorrections, bookEntries } from "./settlement";
 
 const periodId = `M${new Date().toISOString().slice(0, 7)}`;
 let deps: BookkeepingDeps;
-let databaseUrl: string;
 
 beforeAll(async () => {
-  databaseUrl = await testDatabaseUrl();
-  deps = await bookkeepingDeps(databaseUrl, testRedisUrl());
-});
-afterAll(async () => {
-  await deps.store.close();
-  await closeDb(databaseUrl);
-});
-
-let nextId = 1;
-const entry = (event: UsageEvent, kind: string) => ({
-  id: `${Date.now()}-${(nextId += 1)}`,
-  kind,
-  eventJson: JSON.stringify(event),
+  const bench = await openBookkeeping();
+  deps = bench.deps;
+  return bench.close;
 });
 
 /** An unfenced organisation whose counters hold what the script charged for one event. */
@@ -41,7 +29,7 @@ async function charged(amount: bigint) {
 
 type Organisation = Awaited<ReturnType<typeof charged>>;
 
-async function book(organisation: Organisation, ...entries: ReturnType<typeof entry>[]): Promise<void> {
+async function book(organisation: Organisation, ...entries: ReturnType<typeof streamEntry>[]): Promise<void> {
   await bookEntries(deps, organisation.organisationId, entries);
   await applyCorrections(deps, organisation.organisationId);
 }
@@ -61,23 +49,26 @@ describe("an event whose script charged the counters, and that another event of 
   it("is entered and taken back where the other knows better: a late settlement, booked before the expiry it follows", async () => {
     const organisation = await charged(5_000n);
     const expired = usageEventOf({ ...organisation, amount: 5_000n }, EXPIRED);
-    const late = entry(sameCall(expired, organisation, 1_200n), "late");
+    const late = streamEntry(sameCall(expired, organisation, 1_200n), "late");
     // A worker died with the expiry in hand; the next one reads on, and claims what the dead one had only later.
     await book(organisation, late);
     expect(await books(organisation)).toMatchObject({ ledger: 1_200n, settled: "6200" });
-    await book(organisation, entry(expired, "expired"));
+    await book(organisation, streamEntry(expired, "expired"));
     const agreed = { ledger: 1_200n, rollup: 1_200n, settled: "1200", book: 1_200n };
     expect(await books(organisation)).toMatchObject(agreed);
-    await book(organisation, entry(expired, "expired"), late);
+    await book(organisation, streamEntry(expired, "expired"), late);
     expect(await books(organisation)).toMatchObject(agreed);
   });
 
   it("replaces the other where it knows better itself", async () => {
     const organisation = await charged(900n);
     const settled = usageEventOf({ ...organisation, amount: 900n });
-    await book(organisation, entry(sameCall(settled, organisation, 700n, { ...EXPIRED, kind: "settled" }), "late"));
-    await book(organisation, entry(settled, "settled"));
-    await book(organisation, entry(settled, "settled"));
+    await book(
+      organisation,
+      streamEntry(sameCall(settled, organisation, 700n, { ...EXPIRED, kind: "settled" }), "late"),
+    );
+    await book(organisation, streamEntry(settled, "settled"));
+    await book(organisation, streamEntry(settled, "settled"));
     expect(await books(organisation)).toMatchObject({ ledger: 900n, rollup: 900n, settled: "900", book: 900n });
   });
 
@@ -85,8 +76,8 @@ describe("an event whose script charged the counters, and that another event of 
     const organisation = await charged(900n);
     const settled = usageEventOf({ ...organisation, amount: 900n });
     const billed = sameCall(settled, organisation, 950n, { outcome: "reconciled" });
-    await book(organisation, entry(billed, "late"));
-    await book(organisation, entry(settled, "settled"));
+    await book(organisation, streamEntry(billed, "late"));
+    await book(organisation, streamEntry(settled, "settled"));
     expect(await books(organisation)).toMatchObject({ ledger: 950n, rollup: 950n, settled: "950", book: 950n });
   });
 });

@@ -1,35 +1,29 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { signRequestTag, verifyRequestTag } from "@/lib/config/request-tag";
-import { closeDb } from "@/lib/db/client";
 import { systemClock } from "@/lib/domain/clock";
 import type { UsageEvent } from "@/lib/domain/usage-event";
 import { createBudgetLedger } from "@/lib/redis/budget-ledger";
 import { keysOf } from "@/lib/redis/keys";
-import { peekUsage, removeBooked } from "@/lib/redis/usage-stream";
-import { booksOf, recoveryDeps, reserveFor, settleFor } from "@/lib/testing/reservations";
-import { testDatabaseUrl, testRedisUrl } from "@/lib/testing/services";
-import { bookkeepingDeps, insertOrganisationRow, usageEventOf } from "@/lib/testing/usage-events";
+import { booksOf, reserveFor, settleFor } from "@/lib/testing/reservations";
+import { bookAll, openBookkeeping } from "@/lib/testing/bookkeeping";
+import { insertOrganisationRow, usageEventOf } from "@/lib/testing/usage-events";
 import type { BillPageLine } from "./provider-bill";
 import type { ReconcileDeps } from "./reconciliation";
 import { reconcileOrganisation } from "./reconciliation";
 import type { RecoveryDeps } from "./recovery";
 import { ensureGeneration } from "./recovery";
-import { applyCorrections, bookEntries } from "./settlement";
+import { bookEntries } from "./settlement";
 import { sweepReservations } from "./sweep";
 
 const pepper = Buffer.alloc(32, 3);
 const periodId = `M${new Date().toISOString().slice(0, 7)}`;
 const rules = { orphanAgeMs: 0, estimateAgeMs: 0 };
-let databaseUrl: string;
 let deps: RecoveryDeps;
 
 beforeAll(async () => {
-  databaseUrl = await testDatabaseUrl();
-  deps = recoveryDeps(await bookkeepingDeps(databaseUrl, testRedisUrl()));
-});
-afterAll(async () => {
-  await deps.store.close();
-  await closeDb(databaseUrl);
+  const bench = await openBookkeeping();
+  deps = bench.deps;
+  return bench.close;
 });
 
 /** A provider that keeps a bill, as a test's stand-in for the outside world. */
@@ -106,22 +100,11 @@ async function setUp() {
   const books = () => booksOf(deps.db, deps.store.redis, organisationId, budgetId, periodId);
   const tokens = () => deps.store.redis.hget(keysOf(organisationId).counter(`bud_t${organisationId}`, periodId), "s");
   const reconcile = () => reconcileOrganisation(reconcileDeps, organisationId, rules);
-  const bookAll = async () => {
-    const entries = await peekUsage(deps.store.redis, organisationId, 1000);
-    const result = await bookEntries(deps, organisationId, entries);
-    await removeBooked(
-      deps.store.redis,
-      organisationId,
-      entries.map((entry) => entry.id),
-      result.dead,
-    );
-    await applyCorrections(deps, organisationId);
-  };
   const call = async (made: UsageEvent) => {
     await reserveFor(gateway, deps.store.redis, made);
     await settleFor(gateway, made);
   };
-  return { ...organisation, providerId, provider, gateway, event, books, tokens, reconcile, bookAll, call };
+  return { ...organisation, providerId, provider, gateway, event, books, tokens, reconcile, call };
 }
 
 describe("reconcile", () => {
@@ -138,7 +121,7 @@ describe("reconcile", () => {
     await t.call(dearer);
     for (const one of [unknown, unbilled]) await reserveFor(t.gateway, deps.store.redis, one);
     expect(await sweepReservations(deps, t.organisationId, { nowMs: Date.now() + 60_000 })).toBe(2);
-    await t.bookAll();
+    await bookAll(deps, t.organisationId);
     expect(await t.books()).toMatchObject({ ledger: 12_000n, settled: "12000" });
 
     t.provider.bill(equal, 1_000n);
@@ -172,7 +155,7 @@ describe("reconcile", () => {
     const t = await setUp();
     const estimated = t.event(1_000n, { isEstimated: true, outcome: "aborted" });
     await t.call(estimated);
-    await t.bookAll();
+    await bookAll(deps, t.organisationId);
     t.provider.bill(estimated, 1_000n);
     expect(await t.reconcile()).toMatchObject({ corrections: 1 });
     expect(await t.reconcile()).toMatchObject({ corrections: 0 });
@@ -199,12 +182,12 @@ describe("reconcile", () => {
     const [open, done] = [t.event(1_000n), t.event(500n)];
     await reserveFor(t.gateway, deps.store.redis, open);
     await t.call(done);
-    await t.bookAll();
+    await bookAll(deps, t.organisationId);
     t.provider.bill(open, 1_000n);
     t.provider.bill(done, 500n);
     expect(await t.reconcile()).toMatchObject({ corrections: 0, unresolved: 1, isQuiet: false });
     await settleFor(t.gateway, open);
-    await t.bookAll();
+    await bookAll(deps, t.organisationId);
     const later = await t.reconcile();
     expect(later).toMatchObject({ corrections: 0, unresolved: 0, isQuiet: true });
     expect(later?.driftByCurrency.get("USD")).toBe(0n);
@@ -213,7 +196,7 @@ describe("reconcile", () => {
   it("reports a counter that disagrees with the ledger, once", async () => {
     const t = await setUp();
     await t.call(t.event(1_000n));
-    await t.bookAll();
+    await bookAll(deps, t.organisationId);
     await deps.store.redis.hincrby(keysOf(t.organisationId).counter(t.budgetId, periodId), "s", 1);
     expect(await t.reconcile()).toMatchObject({ mismatches: 1 });
     await t.reconcile();

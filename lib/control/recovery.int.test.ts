@@ -1,48 +1,30 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { closeDb } from "@/lib/db/client";
+import { beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "@/lib/domain/clock";
 import { createBudgetLedger } from "@/lib/redis/budget-ledger";
 import { keysOf } from "@/lib/redis/keys";
-import { peekUsage, removeBooked } from "@/lib/redis/usage-stream";
 import { startRedis } from "@/lib/services/redis";
 import { booksOf, recoveryDeps, reserveFor, reserveInputFor, settleFor } from "@/lib/testing/reservations";
-import { testDatabaseUrl, testRedisUrl } from "@/lib/testing/services";
-import { bookkeepingDeps, connectedStore, insertOrganisationRow, usageEventOf } from "@/lib/testing/usage-events";
+import { bookAll, openBookkeeping } from "@/lib/testing/bookkeeping";
+import { connectedStore, insertOrganisationRow, usageEventOf } from "@/lib/testing/usage-events";
 import type { BookkeepingDeps } from "./bookkeeping";
 import type { RecoveryDeps, RecoveryOutcome } from "./recovery";
 import { ensureGeneration, FenceWatch, rebuildOrganisation, recoverOrganisation } from "./recovery";
 import { applyCorrections, bookEntries } from "./settlement";
 
 const periodId = `M${new Date().toISOString().slice(0, 7)}`;
-let databaseUrl: string;
 let deps: RecoveryDeps;
 
 beforeAll(async () => {
-  databaseUrl = await testDatabaseUrl();
-  deps = recoveryDeps(await bookkeepingDeps(databaseUrl, testRedisUrl()));
-});
-afterAll(async () => {
-  await deps.store.close();
-  await closeDb(databaseUrl);
+  const bench = await openBookkeeping();
+  deps = bench.deps;
+  return bench.close;
 });
 
 function gatewayOn(on: BookkeepingDeps, gatewayId: string) {
   return createBudgetLedger({ connection: on.store, gatewayId, clock: systemClock, beats: false });
-}
-
-async function bookAll(on: BookkeepingDeps, organisationId: string): Promise<void> {
-  const entries = await peekUsage(on.store.redis, organisationId, 1000);
-  const result = await bookEntries(on, organisationId, entries);
-  await removeBooked(
-    on.store.redis,
-    organisationId,
-    entries.map((entry) => entry.id),
-    result.dead,
-  );
-  await applyCorrections(on, organisationId);
 }
 
 async function recover(on: RecoveryDeps, organisationId: string): Promise<RecoveryOutcome[]> {

@@ -1,31 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { closeDb } from "@/lib/db/client";
-import type { UsageEvent } from "@/lib/domain/usage-event";
+import { beforeAll, describe, expect, it } from "vitest";
 import { keysOf } from "@/lib/redis/keys";
 import { claimUsage, ensureBookingGroup, peekUsage, readUsage, removeBooked } from "@/lib/redis/usage-stream";
-import { testDatabaseUrl, testRedisUrl } from "@/lib/testing/services";
+import { openBookkeeping, streamEntry } from "@/lib/testing/bookkeeping";
 import type { EventOptions } from "@/lib/testing/usage-events";
-import { bookkeepingDeps, insertOrganisationRow, usageEventOf } from "@/lib/testing/usage-events";
+import { insertOrganisationRow, usageEventOf } from "@/lib/testing/usage-events";
 import type { BookkeepingDeps } from "./bookkeeping";
 import { applyCorrections, bookEntries } from "./settlement";
 
 let deps: BookkeepingDeps;
-let databaseUrl: string;
 
 beforeAll(async () => {
-  databaseUrl = await testDatabaseUrl();
-  deps = await bookkeepingDeps(databaseUrl, testRedisUrl());
-});
-afterAll(async () => {
-  await deps.store.close();
-  await closeDb(databaseUrl);
-});
-
-let nextId = 1;
-const entry = (event: UsageEvent | string, kind = "settled") => ({
-  id: `${Date.now()}-${(nextId += 1)}`,
-  kind,
-  eventJson: typeof event === "string" ? event : JSON.stringify(event),
+  const bench = await openBookkeeping();
+  deps = bench.deps;
+  return bench.close;
 });
 
 async function ledgerOf(organisationId: string) {
@@ -66,7 +53,7 @@ describe("booking a batch", () => {
     const events = Array.from({ length: 50 }, (_, index) =>
       usageEventOf({ ...organisation, amount: BigInt(index + 1) }),
     );
-    const entries = events.map((event) => entry(event));
+    const entries = events.map((event) => streamEntry(event));
     const first = await bookEntries(deps, organisation.organisationId, entries);
     expect(first).toMatchObject({ inserted: 50, corrected: 0, dead: [], needsApply: false });
     const again = await bookEntries(deps, organisation.organisationId, [...entries.slice(25), ...entries.slice(0, 25)]);
@@ -89,13 +76,13 @@ describe("booking a batch", () => {
     const badAmount = { ...usageEventOf(organisation), amount: "1e3" };
     const elsewhere = usageEventOf({ ...organisation, organisationId: "somebodyelse" });
     const entries = [
-      entry(good),
-      entry(nul),
-      entry(JSON.stringify(badAmount)),
-      entry(elsewhere),
-      entry("{broken}"),
-      entry(`${JSON.stringify(good)},${JSON.stringify(good)}`),
-      entry("not json"),
+      streamEntry(good),
+      streamEntry(nul),
+      streamEntry(JSON.stringify(badAmount)),
+      streamEntry(elsewhere),
+      streamEntry("{broken}"),
+      streamEntry(`${JSON.stringify(good)},${JSON.stringify(good)}`),
+      streamEntry("not json"),
     ];
     const result = await bookEntries(deps, organisation.organisationId, entries);
     expect(result.inserted).toBe(2);
@@ -171,7 +158,7 @@ describe("booking a batch", () => {
 
   it("books one base entry when two workers take the same events at once", async () => {
     const organisation = await insertOrganisationRow(deps.db);
-    const entries = Array.from({ length: 200 }, () => entry(usageEventOf(organisation)));
+    const entries = Array.from({ length: 200 }, () => streamEntry(usageEventOf(organisation)));
     const results = await Promise.all([1, 2, 3].map(() => bookEntries(deps, organisation.organisationId, entries)));
     expect(results.reduce((sum, result) => sum + result.inserted, 0)).toBe(200);
     expect(await sumsOf(organisation.organisationId)).toMatchObject({
@@ -195,12 +182,15 @@ describe("late events", () => {
     );
     await unfence(organisation, 5_000n);
     const result = await bookEntries(deps, organisation.organisationId, [
-      entry(expired, "expired"),
-      entry(actual, "late"),
+      streamEntry(expired, "expired"),
+      streamEntry(actual, "late"),
     ]);
     expect(result).toMatchObject({ inserted: 1, corrected: 1, needsApply: true });
     expect(
-      await bookEntries(deps, organisation.organisationId, [entry(actual, "late"), entry(expired, "expired")]),
+      await bookEntries(deps, organisation.organisationId, [
+        streamEntry(actual, "late"),
+        streamEntry(expired, "expired"),
+      ]),
     ).toMatchObject({
       inserted: 0,
       corrected: 0,
@@ -226,7 +216,7 @@ describe("late events", () => {
     const late = usageEventOf({ ...organisation, amount: 700n });
     await unfence(organisation, 0n);
     const both = await Promise.all(
-      [1, 2].map(() => bookEntries(deps, organisation.organisationId, [entry(late, "late")])),
+      [1, 2].map(() => bookEntries(deps, organisation.organisationId, [streamEntry(late, "late")])),
     );
     expect(both.reduce((sum, result) => sum + result.corrected, 0)).toBe(1);
     await Promise.all([
@@ -246,10 +236,10 @@ describe("late events", () => {
       requestId: measured.requestId,
       reservedAtMs: measured.reservedAtMs,
     };
-    await bookEntries(deps, organisation.organisationId, [entry(measured)]);
+    await bookEntries(deps, organisation.organisationId, [streamEntry(measured)]);
     const result = await bookEntries(deps, organisation.organisationId, [
-      entry(other, "late"),
-      entry({ ...other, ...estimated }, "announced"),
+      streamEntry(other, "late"),
+      streamEntry({ ...other, ...estimated }, "announced"),
     ]);
     expect(result).toMatchObject({ inserted: 0, corrected: 0, dead: [] });
     expect(await sumsOf(organisation.organisationId)).toMatchObject({ rows: 1, ledger: 1_000n });
@@ -257,7 +247,7 @@ describe("late events", () => {
 
   it("wait for recovery where the organisation is fenced", async () => {
     const organisation = await insertOrganisationRow(deps.db);
-    await bookEntries(deps, organisation.organisationId, [entry(usageEventOf(organisation), "late")]);
+    await bookEntries(deps, organisation.organisationId, [streamEntry(usageEventOf(organisation), "late")]);
     expect(await applyCorrections(deps, organisation.organisationId)).toBe(0);
     expect(await counterOf(organisation)).toBeNull();
   });
@@ -271,9 +261,9 @@ describe("late events", () => {
       reservedAtMs: measured.reservedAtMs,
     };
     await unfence(organisation, 1_009n);
-    await bookEntries(deps, organisation.organisationId, [entry(measured)]);
+    await bookEntries(deps, organisation.organisationId, [streamEntry(measured)]);
     for (const corrected of [2, 0]) {
-      const result = await bookEntries(deps, organisation.organisationId, [entry(overtaken, "expired")]);
+      const result = await bookEntries(deps, organisation.organisationId, [streamEntry(overtaken, "expired")]);
       expect(result).toMatchObject({ inserted: 0, corrected, dead: [] });
     }
     await applyCorrections(deps, organisation.organisationId);
@@ -288,8 +278,8 @@ describe("late events", () => {
       { ...organisation, amount: 1_000n },
       { requestId: expired.requestId, reservedAtMs: expired.reservedAtMs },
     );
-    await bookEntries(deps, organisation.organisationId, [entry(expired, "expired")]);
-    expect(await bookEntries(deps, organisation.organisationId, [entry(settled, "announced")])).toMatchObject({
+    await bookEntries(deps, organisation.organisationId, [streamEntry(expired, "expired")]);
+    expect(await bookEntries(deps, organisation.organisationId, [streamEntry(settled, "announced")])).toMatchObject({
       corrected: 1,
       needsApply: false,
     });

@@ -1,41 +1,22 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { closeDb } from "@/lib/db/client";
+import { beforeAll, expect, it } from "vitest";
 import { systemClock } from "@/lib/domain/clock";
 import { createBudgetLedger } from "@/lib/redis/budget-ledger";
 import { keysOf } from "@/lib/redis/keys";
-import { peekUsage, removeBooked } from "@/lib/redis/usage-stream";
-import { booksOf, recoveryDeps, reserveFor, settleFor } from "@/lib/testing/reservations";
-import { testDatabaseUrl, testRedisUrl } from "@/lib/testing/services";
-import { bookkeepingDeps, insertOrganisationRow, usageEventOf } from "@/lib/testing/usage-events";
+import { booksOf, reserveFor, settleFor } from "@/lib/testing/reservations";
+import { bookAll, openBookkeeping } from "@/lib/testing/bookkeeping";
+import { insertOrganisationRow, usageEventOf } from "@/lib/testing/usage-events";
 import type { RecoveryDeps } from "./recovery";
 import { ensureGeneration } from "./recovery";
-import { applyCorrections, bookEntries } from "./settlement";
 import { sweepReservations } from "./sweep";
 
 const periodId = `M${new Date().toISOString().slice(0, 7)}`;
-let databaseUrl: string;
 let deps: RecoveryDeps;
 
 beforeAll(async () => {
-  databaseUrl = await testDatabaseUrl();
-  deps = recoveryDeps(await bookkeepingDeps(databaseUrl, testRedisUrl()));
+  const bench = await openBookkeeping();
+  deps = bench.deps;
+  return bench.close;
 });
-afterAll(async () => {
-  await deps.store.close();
-  await closeDb(databaseUrl);
-});
-
-async function bookAll(organisationId: string): Promise<void> {
-  const entries = await peekUsage(deps.store.redis, organisationId, 1000);
-  const result = await bookEntries(deps, organisationId, entries);
-  await removeBooked(
-    deps.store.redis,
-    organisationId,
-    entries.map((entry) => entry.id),
-    result.dead,
-  );
-  await applyCorrections(deps, organisationId);
-}
 
 it("a dead process's call expires once, at its hold, and its late settlement puts it right in all books", async () => {
   const organisation = await insertOrganisationRow(deps.db);
@@ -60,7 +41,7 @@ it("a dead process's call expires once, at its hold, and its late settlement put
     book: 5_000n,
   });
   await settleFor(gateway, event);
-  await bookAll(organisationId);
+  await bookAll(deps, organisationId);
   expect(await booksOf(deps.db, redis, organisationId, budgetId, periodId)).toEqual({
     ledger: 1_234n,
     rollup: 1_234n,
@@ -106,7 +87,7 @@ it("a stream expires at the usage its last renewal carried, priced by the row of
   });
   await gateway.heartbeat();
   expect(await sweepReservations(deps, organisationId, { nowMs: Date.now() + 60_000 })).toBe(1);
-  await bookAll(organisationId);
+  await bookAll(deps, organisationId);
   const [row] = await prisma.ledgerEntry.findMany({ where: { organisationId } });
   expect(row).toMatchObject({ amount: 400n, outcome: "expired", isEstimated: true });
   expect(await booksOf(deps.db, deps.store.redis, organisationId, budgetId, periodId)).toMatchObject({

@@ -131,3 +131,18 @@ export async function listLadderRungs(client: SqlClient, organisationId: string)
   );
   return new Map(result.rows.map((row) => [row.name, row.rungs]));
 }
+
+/** Models served since then at this price. */
+export async function listModelsPricedBy(
+  client: SqlClient,
+  organisationId: string,
+  priceId: string,
+  bookedSince: Date,
+): Promise<string[]> {
+  const result = await client.query<{ model: string }>(
+    `SELECT DISTINCT model_served AS model FROM ledger_entries
+     WHERE organisation_id = $1 AND booked_at > $3 AND price_id = $2 ORDER BY 1 LIMIT 1000`,
+    [organisationId, priceId, bookedSince],
+  );
+  return result.rows.map((row) => row.model);
+}

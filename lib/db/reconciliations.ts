@@ -42,6 +42,20 @@ export async function findLastDetail(client: SqlClient, organisationId: string, 
   return result.rows[0]?.detail ?? null;
 }
 
+/**
+ * Drops runs made before `before`, but the newest of each provider: it says how far that bill was read. Returns how many.
+ */
+export async function deleteOldReconciliations(client: SqlClient, before: Date): Promise<number> {
+  const result = await client.query(
+    `DELETE FROM reconciliations old WHERE created_at < $1 AND EXISTS (
+       SELECT 1 FROM reconciliations newer WHERE newer.organisation_id = old.organisation_id
+         AND newer.provider_id IS NOT DISTINCT FROM old.provider_id AND newer.currency = old.currency
+         AND (newer.created_at, newer.id) > (old.created_at, old.id))`,
+    [before],
+  );
+  return result.rowCount ?? 0;
+}
+
 /** What the ledger cost by provider ("" for none) and price currency, in nanos of it, from the rollups. */
 export async function listLedgerSums(
   client: SqlClient,

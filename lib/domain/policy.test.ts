@@ -59,6 +59,23 @@ describe("merging along the chain", () => {
 });
 
 describe("documents", () => {
+  it("may name a fallback price, of which the nearest holds; without one a call without a price is refused", () => {
+    const at = (inputPerToken: string) => ({ fallbackPrice: { currency: "USD", rates: { inputPerToken } } });
+    expect(mergePolicies([at("0.1"), {}, at("0.2"), {}]).fallbackPrice?.rates.inputPerToken).toBe("0.2");
+    expect(mergePolicies([{}]).fallbackPrice).toBeNull();
+  });
+
+  it.each([
+    ["NaN", { currency: "USD", rates: { inputPerToken: "NaN" } }],
+    ["1e309", { currency: "USD", rates: { inputPerToken: "1e309" } }],
+    ["a negative rate", { currency: "USD", rates: { inputPerToken: "-1" } }],
+    ["a number", { currency: "USD", rates: { inputPerToken: 1 } }],
+    ["no rate", { currency: "USD", rates: {} }],
+    ["no currency", { currency: "dollars", rates: { inputPerToken: "1" } }],
+  ])("refuse a fallback price with %s", (_, fallbackPrice) => {
+    expect(policyDocumentSchema.safeParse({ fallbackPrice }).success).toBe(false);
+  });
+
   it("the templates are valid documents", () => {
     expect(policyDocumentSchema.safeParse({ ladders: LADDER_TEMPLATES }).success).toBe(true);
   });

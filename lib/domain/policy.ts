@@ -4,6 +4,7 @@
  * nearest to the caller winning for each setting, while model lists only ever narrow.
  */
 import { z } from "zod";
+import { priceRatesSchema } from "./price-rates";
 
 export const TRAFFIC_CLASSES = ["core", "general", "marketing", "offline"] as const;
 
@@ -47,6 +48,18 @@ export const ladderSchema = z.strictObject({
 });
 export type Ladder = z.infer<typeof ladderSchema>;
 
+/**
+ * What calls cost whose model has no price. A call priced so is booked with FALLBACK_PRICE_ID in place of a price row's id, and
+ * finance is alerted; without a fallback such calls are refused.
+ */
+export const fallbackPriceSchema = z.strictObject({
+  currency: z.string().regex(/^[A-Z]{3}$/u, "currency_malformed"),
+  rates: priceRatesSchema.refine((rates) => Object.keys(rates).length > 0, "required"),
+});
+export type FallbackPrice = z.infer<typeof fallbackPriceSchema>;
+
+export const FALLBACK_PRICE_ID = "fallback";
+
 const modelPattern = z.string().min(1).max(200);
 
 export const policyDocumentSchema = z.strictObject({
@@ -62,6 +75,7 @@ export const policyDocumentSchema = z.strictObject({
   unknownOutcome: z.enum(["hold", "input"]).optional(),
   /** Answer of the `static` action by locale. */
   staticText: z.record(z.string(), z.string().max(4000)).optional(),
+  fallbackPrice: fallbackPriceSchema.optional(),
 });
 export type PolicyDocument = z.infer<typeof policyDocumentSchema>;
 
@@ -76,6 +90,8 @@ export interface EffectivePolicy {
   readonly clientGone: "cut" | "drain";
   readonly unknownOutcome: "hold" | "input";
   readonly staticText: Readonly<Record<string, string>>;
+  /** Null: a call of a model without a price is refused. */
+  readonly fallbackPrice: FallbackPrice | null;
 }
 
 export const DEFAULT_OUTPUT_CAP_TOKENS = 4096;
@@ -105,6 +121,7 @@ export function mergePolicies(documents: readonly PolicyDocument[]): EffectivePo
     clientGone: merged.clientGone ?? "cut",
     unknownOutcome: merged.unknownOutcome ?? "hold",
     staticText: merged.staticText ?? {},
+    fallbackPrice: merged.fallbackPrice ?? null,
   };
 }
 

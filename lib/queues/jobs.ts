@@ -14,6 +14,7 @@ export type QueueName = (typeof QUEUES)[keyof typeof QUEUES];
 export const JOBS = {
   "reservation-sweep": { queue: QUEUES.maintenance, payload: z.object({}) },
   "period-roll": { queue: QUEUES.maintenance, payload: z.object({}) },
+  "record-prune": { queue: QUEUES.maintenance, payload: z.object({}) },
   "ledger-partitions": { queue: QUEUES.maintenance, payload: z.object({}) },
   reconcile: { queue: QUEUES.maintenance, payload: z.object({ organisationId: z.string().optional() }) },
   "snapshot-compile": { queue: QUEUES.snapshots, payload: z.object({ organisationId: z.string().optional() }) },

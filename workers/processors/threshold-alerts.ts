@@ -18,9 +18,13 @@ export async function thresholdAlerts(context: WorkerContext): Promise<Record<st
 }
 
 /** The row stands already; a queue that is away must not lose the others. */
-export async function dispatch(context: WorkerContext, alertIds: readonly string[]): Promise<number> {
+export async function dispatch(
+  context: WorkerContext,
+  alertIds: readonly string[],
+  kind = "threshold",
+): Promise<number> {
   for (const alertId of alertIds) {
-    context.services.metrics.alerts.inc({ kind: "threshold" });
+    context.services.metrics.alerts.inc({ kind });
     await context.producer.enqueue("alert-dispatch", { alertId }, { jobId: alertId });
   }
   return alertIds.length;
