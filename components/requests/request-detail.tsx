@@ -64,6 +64,9 @@ function Arithmetic({
   const t = useTranslations("requests");
   const locale = useLocale();
   const converted = attempt.priceCurrency !== currency;
+  // Few prices have regional or speed factors; the others need no column of ones.
+  const hasFactors = attempt.components.some((one) => one.multiplier !== undefined);
+  const beforeAmount = hasFactors ? 4 : 3;
   return (
     <div className="overflow-x-auto">
       <table className="figures w-full text-[0.8125rem]">
@@ -74,6 +77,7 @@ function Arithmetic({
             <th className="px-3 py-1.5 text-right font-medium">
               {t("cost.rate", { currency: attempt.priceCurrency })}
             </th>
+            {hasFactors ? <th className="px-3 py-1.5 text-right font-medium">{t("cost.multiplier")}</th> : null}
             <th className="py-1.5 pl-3 text-right font-medium">
               {t("cost.amount", { currency: attempt.priceCurrency })}
             </th>
@@ -87,6 +91,7 @@ function Arithmetic({
               </td>
               <td className="px-3 py-1.5 text-right">{countText(one.quantity, locale)}</td>
               <td className="px-3 py-1.5 text-right">{one.rate}</td>
+              {hasFactors ? <td className="px-3 py-1.5 text-right">{one.multiplier ?? "1"}</td> : null}
               <td className="py-1.5 pl-3 text-right">
                 {one.costNanos === "" ? "–" : moneyText(one.costNanos.split(".")[0] ?? "0", locale)}
               </td>
@@ -95,14 +100,14 @@ function Arithmetic({
         </tbody>
         <tfoot className="border-t font-medium">
           <tr>
-            <td className="py-1.5 pr-3" colSpan={3}>
+            <td className="py-1.5 pr-3" colSpan={beforeAmount}>
               {t("cost.total")}
             </td>
             <td className="py-1.5 pl-3 text-right">{moneyText(attempt.priceAmount, locale)}</td>
           </tr>
           {converted ? (
             <tr>
-              <td className="pr-3 pb-1.5 font-normal text-soft" colSpan={3}>
+              <td className="pr-3 pb-1.5 font-normal text-soft" colSpan={beforeAmount}>
                 {t("cost.converted", { from: attempt.priceCurrency, to: currency, rate: attempt.fxRate ?? "–" })}
               </td>
               <td className="pb-1.5 pl-3 text-right">{moneyWithCode(attempt.amount, currency, locale)}</td>
