@@ -7,9 +7,8 @@ import { OrganisationBatches } from "./batch";
 import type { HotConnection } from "./client";
 import { GatewayCalls } from "./gateway-calls";
 import { keysOf } from "./keys";
-import { packedHold, reserveCommand, reserveOutcome } from "./reserve-command";
-import type { ScriptReply } from "./scripts";
-import { runBatchScript } from "./scripts";
+import { packedHold, reserveCommand, reserveOutcome, reserveWords } from "./reserve-command";
+import { runScript } from "./scripts";
 
 /** A lease outlives several missed heartbeats. */
 export const LEASE_MS = 15_000;
@@ -17,7 +16,7 @@ const REFUSALS_KEPT = 20_000;
 /** Longest batch of one script: a few milliseconds of Redis. */
 const MAX_RESERVES = 64;
 /** How long a reserve waits for others where calls are many; nothing beside an answer that takes a model's time. */
-const RESERVE_WAIT_MS = 1;
+const RESERVE_WAIT_MS = 2;
 
 export interface RedisBudgetLedger extends BudgetLedger {
   /** One round of renewals, deliveries and announcements. Runs by itself once a second; tests call it. */
@@ -44,7 +43,7 @@ export interface BudgetLedgerOptions {
 interface Parts {
   readonly connection: HotConnection;
   readonly calls: GatewayCalls;
-  readonly reserves: OrganisationBatches<ReserveInput, ScriptReply>;
+  readonly reserves: OrganisationBatches<ReserveInput, string>;
 }
 
 function runIdOf(connection: HotConnection): string {
@@ -59,7 +58,7 @@ async function reserve(input: ReserveInput, parts: Parts): Promise<ReserveOutcom
   const { organisationId, reservationId } = input;
   calls.touch(organisationId);
   try {
-    const outcome = reserveOutcome(await reserves.add(organisationId, input));
+    const outcome = reserveOutcome(reserveWords(await reserves.add(organisationId, input)));
     if (outcome.code === "reserved") {
       calls.opened(organisationId, {
         reservationId,
@@ -91,10 +90,10 @@ export function createBudgetLedger(options: BudgetLedgerOptions): RedisBudgetLed
     onNewServer: options.onNewServer ?? (() => undefined),
   });
   const stop = options.beats === false ? () => undefined : calls.start();
-  const reserves = new OrganisationBatches<ReserveInput, ScriptReply>((organisationId) => ({
+  const reserves = new OrganisationBatches<ReserveInput, string>((organisationId) => ({
     run: async (inputs) => {
       const { keys, args } = reserveCommand(inputs, runIdOf(connection), leaseMs, scriptNowMs());
-      return runBatchScript(connection.redis, "reserve", keys, args);
+      return (await runScript(connection.redis, "reserve", keys, args)).map(String);
     },
     maxItems: MAX_RESERVES,
     waitMs: () => (calls.isBusy(organisationId) ? RESERVE_WAIT_MS : 0),

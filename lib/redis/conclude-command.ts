@@ -20,7 +20,7 @@ export interface Concluded {
   readonly streamId: string;
 }
 
-const VOID = ["", "", "", "", "", "", "", ""];
+const VOID = ["", "", ""];
 /** By result code of conclude-n.lua. */
 const OUTCOMES = ["done", "already", "late", "fenced", "already"] as const;
 
@@ -32,37 +32,41 @@ export function concludeCommand(
 ): { readonly keys: string[]; readonly args: string[] } {
   const keys = keysOf(organisationId);
   const reservations: string[] = [];
-  const books: string[] = [];
-  const args = [runId];
+  const books = new Map<string, number>();
+  const args = [runId, String(ends.length)];
   for (const { reservationId, settlement, lateHeadJson } of ends) {
-    const reservation = keys.reservation(reservationId);
-    reservations.push(reservation);
-    books.push(settlement === null ? reservation : keys.book(settlement.day));
+    reservations.push(keys.reservation(reservationId));
     args.push(reservationId);
     if (settlement === null) args.push(...VOID);
-    else {
-      args.push(
-        settlement.cost,
-        String(settlement.inputTokens),
-        String(settlement.outputTokens),
-        String(settlement.inputTokens + settlement.outputTokens),
-        settlement.priceCurrency,
-        settlement.priceAmount,
-        settlement.resultJson,
-        lateHeadJson,
-      );
-    }
+    else args.push(amountsText(settlement, bookNumber(books, settlement.day)), settlement.resultJson, lateHeadJson);
   }
-  return { keys: [keys.generation, keys.deadlines, keys.usage, ...reservations, ...books], args };
+  const bookKeys = [...books.keys()].map((day) => keys.book(day));
+  return { keys: [keys.generation, keys.deadlines, keys.usage, ...reservations, ...bookKeys], args };
+}
+
+function bookNumber(books: Map<string, number>, day: string): number {
+  const known = books.get(day);
+  if (known !== undefined) return known;
+  books.set(day, books.size + 1);
+  return books.size;
+}
+
+function amountsText(
+  { cost, inputTokens, outputTokens, priceCurrency, priceAmount }: Settlement,
+  book: number,
+): string {
+  return `${cost} ${String(inputTokens)} ${String(outputTokens)} ${String(inputTokens + outputTokens)} ${priceCurrency} ${priceAmount} ${String(book)}`;
 }
 
 /** One a call, in the order of the ends. */
-export function concludedOf(reply: readonly (string | number | null)[]): Concluded[] {
+export function concludedOf(reply: string): Concluded[] {
+  const words = reply.split(" ");
   const concluded: Concluded[] = [];
-  for (let index = 0; index + 1 < reply.length; index += 2) {
-    const outcome = OUTCOMES[Number(reply[index])];
-    if (outcome === undefined) throw new Error(`unknown reply of conclude: ${String(reply[index])}`);
-    concluded.push({ outcome, streamId: String(reply[index + 1] ?? "") });
+  for (let index = 0; index + 1 < words.length; index += 2) {
+    const outcome = OUTCOMES[Number(words[index])];
+    if (outcome === undefined) throw new Error(`unknown reply of conclude: ${String(words[index])}`);
+    const streamId = words[index + 1] ?? "-";
+    concluded.push({ outcome, streamId: streamId === "-" ? "" : streamId });
   }
   return concluded;
 }

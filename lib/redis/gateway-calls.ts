@@ -12,7 +12,7 @@ import { keysOf } from "./keys";
 import type { OpenCall, OrganisationCalls } from "./open-reservations";
 import { createOrganisationCalls, forgetBooked, rememberEnd } from "./open-reservations";
 import type { ScriptReply } from "./scripts";
-import { numberAt, runScript, textAt } from "./scripts";
+import { numberAt, runScript, runTextScript, textAt } from "./scripts";
 
 const HEARTBEAT_MS = 1_000;
 const REGISTRATION_MS = 6_000;
@@ -25,7 +25,7 @@ const ANNOUNCED_TTL_SECONDS = 3_600;
 const NOT_FENCED = 3;
 const MAX_ENDS = 64;
 /** How long an end waits for others where calls are many. Its answer has left by then; a hold stands this much longer. */
-const END_WAIT_MS = 5;
+const END_WAIT_MS = 15;
 /** From this many open calls on it pays to wait for company. */
 const BUSY_CALLS = 8;
 
@@ -110,7 +110,7 @@ export class GatewayCalls {
     const runId = connection.runId();
     if (runId === undefined) throw new Error("no connection to the quota store");
     const { keys, args } = concludeCommand(organisationId, ends, runId);
-    return concludedOf(await runScript(connection.redis, "conclude", keys, args));
+    return concludedOf(await runTextScript(connection.redis, "conclude", keys, args));
   }
 
   /** Sends an end: a settlement whose reservation has expired meanwhile once more, with its head. Throws what Redis throws. */

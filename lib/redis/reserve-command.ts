@@ -64,28 +64,72 @@ function planText(amounts: readonly (string | null)[]): string {
   return text;
 }
 
-function pushCall(args: string[], input: ReserveInput, termsNumber: number): void {
-  // Denials at the end need not be said.
+interface Packed {
+  readonly plans: string;
+  readonly planCount: number;
+}
+
+/** Two lines for each plan: its amounts, and what it holds as the head says it. Denials at the end need not be said. */
+function packPlans(input: ReserveInput): Packed {
   const planCount = input.plans.findLastIndex((plan) => plan !== "denied") + 1;
-  const isVoid = input.previous?.resolution === "void";
-  args.push(
-    input.reservationId,
-    String(termsNumber),
-    isVoid ? input.previous.reservationId : "",
-    String(input.askedTokens),
-    input.head.call,
-    String(planCount),
-  );
+  let plans = "";
   let last: { readonly plan: readonly (string | null)[]; readonly text: string } | undefined;
   for (let index = 0; index < planCount; index += 1) {
     const plan = input.plans[index] ?? "denied";
-    if (plan === "denied") args.push("d");
-    else {
-      invariant(plan.length === input.budgets.length, "a plan has an amount or null for every budget");
-      if (last?.plan !== plan) last = { plan, text: planText(plan) };
-      args.push(last.text);
+    if (plan === "denied") {
+      plans += "d\n\n";
+      continue;
     }
-    args.push(input.head.held[index] ?? "");
+    invariant(plan.length === input.budgets.length, "a plan has an amount or null for every budget");
+    if (last?.plan !== plan) last = { plan, text: planText(plan) };
+    plans += `${last.text}\n${input.head.held[index] ?? ""}\n`;
+  }
+  return { plans, planCount };
+}
+
+/** The terms of a batch, and what the mildest plans of its calls come to: the script looks at sums first. */
+class TermsOfBatch {
+  private readonly numbers = new Map<Terms, number>();
+  private readonly sums: (number | null)[][] = [];
+
+  /** The number of the call's terms, from 1. */
+  add(input: ReserveInput): number {
+    const terms = termsOf(input);
+    let number = this.numbers.get(terms);
+    if (number === undefined) {
+      number = this.numbers.size + 1;
+      this.numbers.set(terms, number);
+      this.sums.push([]);
+    }
+    this.sum(number - 1, input);
+    return number;
+  }
+
+  private sum(at: number, { plans: [mildest], budgets }: ReserveInput): void {
+    const sums = this.sums[at] ?? [];
+    if (mildest === undefined || mildest === "denied") {
+      this.sums[at] = [Number.NaN];
+      return;
+    }
+    for (let index = 0; index < budgets.length; index += 1) {
+      const amount = mildest[index] ?? null;
+      if (amount !== null) sums[index] = (sums[index] ?? 0) + Number(amount);
+      else if (sums[index] === undefined) sums[index] = null;
+    }
+  }
+
+  texts(): string[] {
+    return [
+      ...[...this.numbers.keys()].map((terms) => terms.text),
+      // Beyond what a double counts exactly nothing is said, and every call is looked at.
+      ...this.sums.map((sums) =>
+        sums.every((sum) => sum === null || Number.isSafeInteger(sum)) ? sums.map((sum) => sum ?? "-").join(" ") : "",
+      ),
+    ];
+  }
+
+  keys(): string[] {
+    return [...this.numbers.keys()].flatMap((terms) => terms.keys);
   }
 }
 
@@ -97,30 +141,41 @@ export function reserveCommand(
   nowMs: string,
 ): { readonly keys: string[]; readonly args: string[] } {
   const keys = keysOf(inputs[0]?.organisationId ?? "");
-  const numbers = new Map<Terms, number>();
-  const calls: string[] = [];
+  const terms = new TermsOfBatch();
   const reservations: string[] = [];
-  const previous: string[] = [];
+  const voided: string[] = [];
+  const calls: string[] = [];
   for (const input of inputs) {
-    const terms = termsOf(input);
-    let number = numbers.get(terms);
-    if (number === undefined) {
-      number = numbers.size + 1;
-      numbers.set(terms, number);
-    }
-    const reservation = keys.reservation(input.reservationId);
-    reservations.push(reservation);
-    previous.push(input.previous === null ? reservation : keys.reservation(input.previous.reservationId));
-    pushCall(calls, input, number);
+    const termsNumber = terms.add(input);
+    const { plans, planCount } = packPlans(input);
+    reservations.push(keys.reservation(input.reservationId));
+    if (input.previous?.resolution === "void") voided.push(input.previous.reservationId);
+    const last = input.previous?.resolution === "void" ? voided.length : 0;
+    const facts = `${String(termsNumber)} ${String(last)} ${String(input.askedTokens)} ${String(planCount)}`;
+    calls.push(input.reservationId, facts, input.head.call, plans);
   }
-  const allKeys = [keys.epoch, keys.generation, keys.deadlines, ...reservations, ...previous];
-  const args = [runId, nowMs, String(leaseMs), String(inputs.length), String(numbers.size)];
-  for (const terms of numbers.keys()) {
-    allKeys.push(...terms.keys);
-    args.push(terms.text);
-  }
-  args.push(...calls);
-  return { keys: allKeys, args };
+  const texts = terms.texts();
+  return {
+    keys: [
+      keys.epoch,
+      keys.generation,
+      keys.deadlines,
+      ...reservations,
+      ...voided.map((id) => keys.reservation(id)),
+      ...terms.keys(),
+    ],
+    args: [
+      runId,
+      nowMs,
+      String(leaseMs),
+      String(inputs.length),
+      String(texts.length / 2),
+      String(voided.length),
+      ...texts,
+      ...voided,
+      ...calls,
+    ],
+  };
 }
 
 function reading(reply: ScriptReply, at: number): BudgetReading {
@@ -141,6 +196,11 @@ function reserved(reply: ScriptReply): ReserveOutcome {
     isOverflow: numberAt(reply, 7) === 1,
     nowMs: numberAt(reply, 8),
   };
+}
+
+/** An answer of reserve-n.lua, word by word. */
+export function reserveWords(answer: string): ScriptReply {
+  return answer.split(" ");
 }
 
 /** Result codes of reserve-n.lua, named once. */

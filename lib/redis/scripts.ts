@@ -28,14 +28,14 @@ export async function runScript(
   }
 }
 
-/** Calls a script that answers several calls at once, with a reply for each. Throws as runScript does. */
-export async function runBatchScript(
+/** Calls a script that answers many calls in one text. Throws as runScript does. */
+export async function runTextScript(
   redis: Redis,
   name: RedisScriptName,
   keys: readonly string[],
   args: readonly string[],
-): Promise<readonly ScriptReply[]> {
-  return (await runScript(redis, name, keys, args)) as unknown as readonly ScriptReply[];
+): Promise<string> {
+  return String(await runScript(redis, name, keys, args));
 }
 
 /** Text of a reply element; "" for nothing. */

@@ -3,15 +3,15 @@
   Idempotent by reservation id. Where no reservation is open a settlement touches no counter and appends a late event.
 
   KEYS[1] generation  KEYS[2] deadlines  KEYS[3] usage stream
-  KEYS[..] a reservation for each end, then for each the book of its UTC day (for a void the reservation again)
-  ARGV[1] run id
-  per end: reservation id, cost ("" voids: what follows is ignored), input tokens, output tokens, total tokens,
-           price currency, amount in it, what the end adds to the usage event (JSON), and head of the event (JSON), which only
-           an end that was answered late says: an open reservation has it
+  KEYS[..] a reservation for each end, then books of UTC days
+  ARGV[1] run id  ARGV[2] ends
+  per end: reservation id; "" for a void or "<cost> <input tokens> <output tokens> <total tokens> <price currency> <amount in
+           it> <number of its book>"; what the end adds to the usage event (JSON); head of the event (JSON), which only an
+           end that was answered late says: an open reservation has it
 
   A void of an id never seen leaves a marker, so that a reserve whose answer got lost cannot take its hold afterwards.
 
-  Returns {code, stream id or ""} for each, one after another:
+  Returns one text, "<code> <stream id or ->" for each end:
   0 settled or voided, 1 already so, 2 nothing was open (of a void nothing remains to do; of a settlement nothing is written
   unless it has its head: then a late event), 3 fenced, 4 already late
 ]]
@@ -20,7 +20,7 @@
 --- @include "includes/reservation.lua"
 --- @include "includes/resolve.lua"
 
-local count = (#KEYS - 3) / 2
+local count = tonumber(ARGV[2])
 local stored = redis.call("MGET", KEYS[1], unpack(KEYS, 4, 3 + count))
 local isFenced = stored[1] ~= ARGV[1]
 local reply, ended = {}, {}
@@ -41,22 +41,21 @@ local function settle(index, id, key, state, at)
   if state == "s" then return 1 end
   if state == "l" then return 4 end
   if state ~= "p" then
-    if ARGV[at + 8] == "" then return 2 end
+    if ARGV[at + 3] == "" then return 2 end
     mark(key, "l")
-    return 2, append("late", ARGV[at + 8], ARGV[at + 7])
+    return 2, append("late", ARGV[at + 3], ARGV[at + 2])
   end
-  local actual = {
-    cost = ARGV[at + 1], input_tokens = ARGV[at + 2], output_tokens = ARGV[at + 3], total_tokens = ARGV[at + 4], requests = "1",
-  }
-  local head = resolve(stored[index + 1], key, id, "s", actual, tonumber(ARGV[at + 4]))
-  add(KEYS[3 + count + index], ARGV[at + 5], ARGV[at + 6], smallNumber(ARGV[at + 6]), 1)
-  return 0, append("settled", head, ARGV[at + 7])
+  local cost, input, output, total, currency, amount, book = string.match(ARGV[at + 1], "^(%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+)$")
+  local actual = { cost = cost, input_tokens = input, output_tokens = output, total_tokens = total, requests = "1" }
+  local head = resolve(stored[index + 1], key, id, "s", actual, total)
+  add(KEYS[3 + count + book], currency, amount, smallNumber(amount), 1)
+  return 0, append("settled", head, ARGV[at + 2])
 end
 
 -- The same id twice in one batch: the second sees what the first has left.
 local seen = {}
 for index = 1, count do
-  local at = 2 + (index - 1) * 9
+  local at = 3 + (index - 1) * 4
   local id, key = ARGV[at], KEYS[3 + index]
   local code, streamId = 3, nil
   if not isFenced then
@@ -70,9 +69,8 @@ for index = 1, count do
     end
     if code == 0 then ended[#ended + 1] = id end
   end
-  reply[#reply + 1] = code
-  reply[#reply + 1] = streamId or ""
+  reply[index] = code .. " " .. (streamId or "-")
 end
 if #ended > 0 then redis.call("ZREM", KEYS[2], unpack(ended)) end
 writeSums()
-return reply
+return table.concat(reply, " ")

@@ -3,19 +3,22 @@
   its plan, or on none, together with rate, token and concurrency limits. Idempotent by reservation id.
 
   KEYS[1] epoch  KEYS[2] generation  KEYS[3] deadlines
-  KEYS[..] a reservation for each call, then for each the reservation of its last attempt (its own where there is none)
+  KEYS[..] a reservation for each call, then the last attempts' reservations that are to be voided
   KEYS[..] for each terms: counter and limit of each budget, then request rate, token rate, concurrency of each rate limit
 
-  ARGV[1] run id the caller's connection saw  ARGV[2] now in ms or ""  ARGV[3] lease in ms  ARGV[4] calls  ARGV[5] terms
+  ARGV[1] run id the caller's connection saw  ARGV[2] now in ms or ""  ARGV[3] lease in ms
+  ARGV[4] calls  ARGV[5] terms  ARGV[6] last attempts to be voided
   per terms: what its calls have in common (see includes/terms.lua)
-  per call:  reservation id, number of its terms, id of the last attempt's reservation to be voided or "", tokens asked,
-             what is its own in the usage event's head, number of plans, then per plan, mildest first:
-             an amount or "-" for each budget, with a space after each, or "d" for a denial;
-             then what it holds, as the head says it. Plans beyond the last are denials.
+  per terms: what the mildest plans of its calls come to, a sum or "-" for each budget; "" where that is not said
+  per last attempt: its reservation's id
+  per call:  reservation id; "<number of its terms> <number of its last attempt to be voided or 0> <tokens asked> <plans>";
+             what is its own in the usage event's head; then two lines for each plan, mildest first: an amount or "-" for
+             each budget, with a space after each, or "d" for a denial; what it holds, as the head says it.
+             Plans beyond the last are denials.
 
   The head is JSON in pieces: the terms' opening, the call's own, the serving of the plan taken (terms), what it holds.
 
-  Plans are numbered from 0, mildest first. Returns for each call {code, ...}:
+  Plans are numbered from 0, mildest first. Returns for each call a text of words, code first:
    0 reserved   plan, rung, budget (1.. or 0), settled, held, limit of it, overflow 0|1, now
    1 already    state, plan, rung, overflow
    2 stale      epoch
@@ -40,113 +43,157 @@
 --- @include "includes/short-windows.lua"
 --- @include "includes/choose-plan.lua"
 
-local callCount, termsCount = tonumber(ARGV[4]), tonumber(ARGV[5])
+local callCount, termsCount, voidCount = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local stored = redis.call("MGET", KEYS[1], KEYS[2], unpack(KEYS, 4, 3 + callCount))
 local epoch, isFenced = stored[1], stored[2] ~= ARGV[1]
 local micros = nowMicros(ARGV[2])
 local now = math.floor(micros / 1000)
 local nowText = integerText(now)
 local deadline = integerText(now + tonumber(ARGV[3]))
+local callsAt = 7 + 2 * termsCount + voidCount
 
 local allTerms = {}
-local keyAt = 4 + 2 * callCount
-for index = 1, termsCount do allTerms[index], keyAt = readTerms(ARGV[5 + index], keyAt) end
+local keyAt = 4 + callCount + voidCount
+for index = 1, termsCount do allTerms[index], keyAt = readTerms(ARGV[6 + index], keyAt) end
 
-local function planTextAt(at)
-  return function(number) return number < tonumber(ARGV[at]) and ARGV[at + 1 + number * 2] or "d" end
+-- What every call of these terms is answered, if anything.
+local function answerOf(terms)
+  if isFenced then return "3" end
+  if epoch ~= terms.epoch then return "2 " .. (epoch or "") end
+  if now < terms.from or now >= terms.to then return "4 " .. nowText end
 end
 
-local calls, reply = {}, {}
-local at = 6 + termsCount
-for index = 1, callCount do
-  local terms = allTerms[tonumber(ARGV[at + 1])]
-  local known = stored[2 + index]
-  calls[index] = {
-    id = ARGV[at], terms = terms, budgets = terms.budgets, rates = terms.rates, previous = ARGV[at + 2], asked = tonumber(ARGV[at + 3]),
-    head = ARGV[at + 4], planCount = tonumber(ARGV[at + 5]), planText = planTextAt(at + 5), plans = {}, at = at + 5,
-  }
-  at = at + 6 + 2 * calls[index].planCount
-  if known then
-    local plan, rung, overflow = string.match(known, "^p\n(%d+) (%d+) (%d)\n")
-    reply[index] = { 1, stateOf(known), plan or "0", rung or "0", overflow or "0" }
-  elseif isFenced then
-    reply[index] = { 3 }
-  elseif epoch ~= terms.epoch then
-    reply[index] = { 2, epoch or "" }
-  elseif now < terms.from or now >= terms.to then
-    reply[index] = { 4, nowText }
+local function knownAnswer(known)
+  local taken = string.match(known, "^p\n([^\n]*)\n") or "0 0 0"
+  return "1 " .. stateOf(known) .. " " .. taken
+end
+
+-- Of a call: its terms, the number of its last attempt, tokens asked, number of plans.
+local function factsOf(index)
+  local terms, last, asked, plans = string.match(ARGV[callsAt + index * 4 - 3], "^(%d+) (%d+) (%d+) (%d+)$")
+  return allTerms[tonumber(terms)], tonumber(last), tonumber(asked), tonumber(plans)
+end
+
+local records, deadlines = {}, {}
+local function note(index, taken, terms, amounts, slots, tokens, plan, held)
+  local at = callsAt + (index - 1) * 4
+  records[#records + 1] = KEYS[3 + index]
+  records[#records + 1] = openText(taken, terms.counters, amounts, slots, tokens, 
+    terms.head .. ARGV[at + 2] .. servingText(terms, plan) .. held)
+  deadlines[#deadlines + 1] = deadline
+  deadlines[#deadlines + 1] = ARGV[at]
+end
+
+-- Where money is plentiful for all calls together it is so for each of them: sums are looked at, not calls. Returns the
+-- answers, or nothing where it is not plainly so; then each call is decided by itself.
+local function admitAll()
+  if voidCount > 0 then return nil end
+  local seen = {}
+  for index = 1, callCount do
+    local id = ARGV[callsAt + (index - 1) * 4]
+    if stored[2 + index] or seen[id] then return nil end
+    seen[id] = true
   end
+  for index, terms in ipairs(allTerms) do
+    if answerOf(terms) or terms.rates[1] then return nil end
+    local sums = wordsOf(ARGV[6 + termsCount + index])
+    local first = plenty(terms.budgets, sums, now)
+    if not first then return nil end
+    local view = viewOf(terms.budgets[first], now)
+    view.running = view.running or view.held
+    terms.before, terms.view = "0 0 0 " .. first .. " " .. view.settled .. " ", view
+    terms.after = " " .. limitText(view) .. " 0 " .. nowText
+    holdAll(terms.budgets, sums)
+  end
+  local answers = {}
+  for index = 1, callCount do
+    local terms = factsOf(index)
+    local plans = ARGV[callsAt + index * 4 - 1]
+    local first = string.find(plans, "\n", 1, true)
+    local amounts = string.sub(plans, 1, first - 1)
+    note(index, "0 0 0", terms, amounts, "", "", 0, string.sub(plans, first + 1, string.find(plans, "\n", first + 1, true) - 1))
+    local view = terms.view
+    answers[index] = terms.before .. integerText(view.running) .. terms.after
+    view.running = view.running + tonumber((string.match(amounts, "%d+")))
+  end
+  return answers
 end
 
 -- Last attempts first: what they held is free for all that is decided below.
-local isVoided = false
-for index, call in ipairs(calls) do
-  if call.previous ~= "" and not reply[index] then
-    local key = KEYS[3 + callCount + index]
-    local last = redis.call("GET", key)
-    if stateOf(last) == "p" then
-      resolve(last, key, call.previous, "v", nil, 0)
-      redis.call("ZREM", KEYS[3], call.previous)
-      isVoided = true
-    end
-  end
-end
-if isVoided then writeSums() end
-
-local records, deadlines = {}, {}
-
-local function takenText(plan, rung, overflowed)
-  if rung == 0 and plan == 0 then return overflowed == 0 and "0 0 0" or "0 0 1" end
-  return plan .. " " .. rung .. " " .. overflowed
+local function voidLast(index)
+  local key, id = KEYS[3 + callCount + index], ARGV[6 + 2 * termsCount + index]
+  local last = redis.call("GET", key)
+  if stateOf(last) ~= "p" then return end
+  resolve(last, key, id, "v", nil, 0)
+  redis.call("ZREM", KEYS[3], id)
 end
 
 -- Every check has passed: the hold stands.
 local function record(index, call, plan, binding, rung, overflowed)
   local answer = { 0, plan, rung, 0, "0", "0", "0", overflowed, nowText }
   if binding ~= 0 then
-    local view = views[call.budgets[binding].counterKey]
+    local view = viewOf(call.budgets[binding], now)
     answer[4], answer[5], answer[6], answer[7] = binding, view.settled, heldText(view), limitText(view)
   end
-  local amounts = planOf(call, plan)
-  for position, budget in ipairs(call.budgets) do
-    if amounts[position] ~= "-" then hold(views[budget.counterKey], amounts[position]) end
-  end
+  holdAll(call.budgets, planOf(call, plan))
   local slots, tokens = "", ""
-  if call.rates[1] then slots, tokens = take(call.rates, call.id, call.asked, micros, now) end
-  records[#records + 1] = KEYS[3 + index]
-  records[#records + 1] = openText(takenText(plan, rung, overflowed), call.terms.counters, call.planText(plan), slots, tokens,
-    call.terms.head .. call.head .. servingText(call.terms, plan) .. ARGV[call.at + 2 + plan * 2])
-  deadlines[#deadlines + 1] = deadline
-  deadlines[#deadlines + 1] = call.id
+  if call.terms.rates[1] then slots, tokens = take(call.terms.rates, call.id, call.asked, micros, now) end
+  note(index, plan .. " " .. rung .. " " .. overflowed, call.terms, call.lines[1 + plan * 2], slots, tokens, plan, call.lines[2 + plan * 2])
   return answer
 end
 
 local function decide(index, call)
   local plan, rung, overflowed, refusal = 0, 0, 0, nil
-  local binding = plenty(call, now)
+  local binding = planOf(call, 0) and plenty(call.budgets, planOf(call, 0), now)
   if not binding then
     refusal, plan, binding, rung = planInForce(call, now)
     if refusal then return refusal end
     refusal, plan, overflowed = fittingPlan(call, plan, now)
     if refusal then return refusal end
   end
-  local code, limit, waitMs = refusedBy(call.rates, call.asked, micros, now)
+  local code, limit, waitMs = refusedBy(call.terms.rates, call.asked, micros, now)
   if code then return { code, limit, waitMs } end
   return record(index, call, plan, binding, rung, overflowed)
 end
 
--- The same id twice in one batch: the second meets the first.
-local taken = {}
-for index, call in ipairs(calls) do
-  if not reply[index] then
+local function callOf(index)
+  local at = callsAt + (index - 1) * 4
+  local terms, last, asked, planCount = factsOf(index)
+  local lines = {}
+  for line in string.gmatch(ARGV[at + 3], "([^\n]*)\n") do lines[#lines + 1] = line end
+  return { id = ARGV[at], terms = terms, budgets = terms.budgets, last = last, asked = asked, planCount = planCount, lines = lines, plans = {} }
+end
+
+local function decideEach()
+  local calls, answers = {}, {}
+  for index = 1, callCount do
+    local call = callOf(index)
+    local known = stored[2 + index]
+    calls[index] = call
+    answers[index] = known and knownAnswer(known) or answerOf(call.terms)
+    if call.last > 0 and not answers[index] then voidLast(call.last) end
+  end
+  writeSums()
+  -- The same id twice in one batch: the second meets the first.
+  local taken = {}
+  for index, call in ipairs(calls) do
     local twin = taken[call.id]
-    if twin then
-      reply[index] = { 1, "p", integerText(twin[2]), integerText(twin[3]), integerText(twin[8]) }
-    else
-      reply[index] = decide(index, call)
-      if reply[index][1] == 0 then taken[call.id] = reply[index] end
+    if not answers[index] and twin then
+      answers[index] = "1 p " .. twin[2] .. " " .. twin[3] .. " " .. twin[8]
+    elseif not answers[index] then
+      local answer = decide(index, call)
+      if answer[1] == 0 then taken[call.id] = answer end
+      answers[index] = table.concat(answer, " ")
     end
   end
+  return answers
+end
+
+local answers = admitAll()
+if not answers then
+  forgetViews()
+  records, deadlines = {}, {}
+  answers = decideEach()
 end
 if #records > 0 then
   redis.call("MSET", unpack(records))
@@ -154,4 +201,4 @@ if #records > 0 then
   writeHolds(views)
   writeWindows(deadline, micros, now)
 end
-return reply
+return answers

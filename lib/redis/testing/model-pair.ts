@@ -9,8 +9,8 @@ import type { HotConnection } from "../client";
 import type { Concluded } from "../conclude-command";
 import { concludeCommand, concludedOf } from "../conclude-command";
 import { keysOf } from "../keys";
-import { reserveCommand, reserveOutcome } from "../reserve-command";
-import { numberAt, runBatchScript, runScript } from "../scripts";
+import { reserveCommand, reserveOutcome, reserveWords } from "../reserve-command";
+import { numberAt, runScript, runTextScript } from "../scripts";
 import type { ExpireOutcome } from "../sweeper";
 import { expireReservation } from "../sweeper";
 
@@ -123,10 +123,10 @@ export class ModelPair {
       LEASE_MS,
       String(this.model.nowMs),
     );
-    const replies = await runBatchScript(this.store.redis, "reserve", keys, args);
+    const replies = await runScript(this.store.redis, "reserve", keys, args);
     expect(replies).toHaveLength(calls.length);
     return models.map((model, index) => {
-      const reply = replies[index] ?? [];
+      const reply = reserveWords(String(replies[index]));
       return { model, script: numberAt(reply, 0) === 1 ? "already" : reserveOutcome(reply) };
     });
   }
@@ -155,7 +155,7 @@ export class ModelPair {
       })),
       this.runId,
     );
-    const concluded = concludedOf(await runScript(this.store.redis, "conclude", keys, args));
+    const concluded = concludedOf(await runTextScript(this.store.redis, "conclude", keys, args));
     expect(concluded).toHaveLength(ends.length);
     for (const [index, { settled }] of ends.entries()) {
       if (settled === null || models[index] !== "done") continue;

@@ -1,6 +1,10 @@
 -- The rung in force and whether its plan fits. Requires budget-view.lua. A call has `budgets` (of its terms), `planCount`
--- and `planText(number)`: an amount for each budget ("-" where it charges none), or "d" for a denial.
+-- and `lines`: two for each plan, an amount for each budget ("-" where it charges none) or "d" for a denial, and its hold.
 local views = {}
+
+local function forgetViews()
+  views = {}
+end
 
 local function viewOf(budget, nowMs)
   local view = views[budget.counterKey]
@@ -22,28 +26,29 @@ local function rungOf(budget, view)
   return at, plan
 end
 
+local function wordsOf(text)
+  local words = {}
+  for word in string.gmatch(text, "%S+") do words[#words + 1] = word end
+  return words
+end
+
 -- Amounts of a plan by budget, taken apart when it is first looked at; false for a denial.
 local function planOf(call, number)
   local amounts = call.plans[number]
   if amounts ~= nil then return amounts end
-  amounts = false
-  local text = call.planText(number)
-  if text ~= "d" then
-    amounts = {}
-    for amount in string.gmatch(text, "%S+") do amounts[#amounts + 1] = amount end
-  end
+  local text = call.lines[1 + number * 2]
+  amounts = text and text ~= "d" and wordsOf(text) or false
   call.plans[number] = amounts
   return amounts
 end
 
--- Whether the mildest plan fits with every budget below its first rung: what all but few calls find. Returns the first
--- budget charged (0: none). Says nothing where it is not plainly so; the rules below decide then.
-local function plenty(call, nowMs)
-  local amounts = planOf(call, 0)
-  if not amounts then return nil end
-  local first = 0
-  for index, budget in ipairs(call.budgets) do
+-- Whether these amounts fit with every budget below its first rung: what all but few calls find. Returns the first budget
+-- charged. Says nothing where it is not plainly so; the rules below decide then.
+local function plenty(budgets, amounts, nowMs)
+  local first
+  for index, budget in ipairs(budgets) do
     local amount = amounts[index]
+    if not amount then return nil end
     if amount ~= "-" then
       local view = viewOf(budget, nowMs)
       if not view.small or #amount > SMALL_DIGITS or view.frozen then return nil end
@@ -51,12 +56,18 @@ local function plenty(call, nowMs)
       if total >= SMALL_MAX then return nil end
       if budget.enforced then
         if total > view.limit then return nil end
-        if budget.firstRung and view.used * 10000 >= view.limit * budget.firstRung * 0.999999999 then return nil end
+        if budget.firstRung and total * 10000 >= view.limit * budget.firstRung * 0.999999999 then return nil end
       end
-      if first == 0 then first = index end
+      first = first or index
     end
   end
   return first
+end
+
+local function holdAll(budgets, amounts)
+  for index, budget in ipairs(budgets) do
+    if amounts[index] ~= "-" then hold(views[budget.counterKey], amounts[index]) end
+  end
 end
 
 -- The strictest rung of every budget that the plan would charge; a stricter plan may charge others, so look again.

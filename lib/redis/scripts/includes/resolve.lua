@@ -16,7 +16,7 @@ local function correctTokenRates(rates, actualTokens)
   eachWord(rates, function(word)
     local key, taken = string.match(word, "^(.-)|(%d+)$")
     if redis.call("EXISTS", key) == 1 then
-      redis.call("HINCRBYFLOAT", key, "b", integerText(tonumber(taken) - actualTokens))
+      redis.call("HINCRBYFLOAT", key, "b", integerText(tonumber(taken) - tonumber(actualTokens)))
     end
   end)
 end
