@@ -42,19 +42,45 @@ function signalOf(outgoing: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
+/** A class, because an object with an accessor of its own is dear to make for every call. */
+class NodeRequest implements GatewayRequest {
+  readonly method: string;
+  readonly url: string;
+  private watched: AbortSignal | undefined;
+
+  constructor(
+    private readonly incoming: IncomingMessage,
+    private readonly outgoing: ServerResponse,
+  ) {
+    this.method = incoming.method ?? "GET";
+    this.url = incoming.url ?? "/";
+  }
+
+  get headers(): this {
+    return this;
+  }
+
+  get(name: string): string | null {
+    return headerOf(this.incoming, name);
+  }
+
+  bytes(maxBytes: number): Promise<Uint8Array | "too_large"> {
+    return bytesOf(this.incoming, maxBytes);
+  }
+
+  /** A reader that stops early has an answer to give on the same connection. */
+  chunks(): AsyncIterable<Uint8Array> {
+    const { incoming } = this;
+    return { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) };
+  }
+
+  get signal(): AbortSignal {
+    return (this.watched ??= signalOf(this.outgoing));
+  }
+}
+
 export function gatewayRequestOf(incoming: IncomingMessage, outgoing: ServerResponse): GatewayRequest {
-  let signal: AbortSignal | undefined;
-  return {
-    method: incoming.method ?? "GET",
-    url: incoming.url ?? "/",
-    headers: { get: (name) => headerOf(incoming, name) },
-    bytes: (maxBytes) => bytesOf(incoming, maxBytes),
-    // A reader that stops early has an answer to give on the same connection.
-    chunks: () => ({ [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) }),
-    get signal() {
-      return (signal ??= signalOf(outgoing));
-    },
-  };
+  return new NodeRequest(incoming, outgoing);
 }
 
 function drained(outgoing: ServerResponse): Promise<void> {

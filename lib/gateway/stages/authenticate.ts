@@ -4,7 +4,6 @@ import type { Denial } from "@/lib/domain/denial";
 import { denial } from "@/lib/domain/denial";
 import type { Authenticated, Classified, Received } from "../exchange";
 import type { GatewayRequest } from "../http";
-import type { OrganisationView } from "../organisation-view";
 import { viewOf } from "../organisation-view";
 import type { KeyHasher, PolicySource } from "../ports";
 
@@ -18,7 +17,11 @@ export interface AuthenticateDeps {
 
 function presentedKey(headers: GatewayRequest["headers"]): string | null {
   const authorization = headers.get("authorization");
-  if (authorization !== null) return /^Bearer\s+(\S+)$/iu.exec(authorization)?.[1] ?? null;
+  if (authorization !== null) {
+    // What nearly every client sends; any other spelling of the scheme takes the longer way.
+    if (authorization.startsWith("Bearer sw_")) return authorization.slice("Bearer ".length);
+    return /^Bearer\s+(\S+)$/iu.exec(authorization)?.[1] ?? null;
+  }
   return headers.get("x-api-key") ?? headers.get("api-key") ?? headers.get("x-goog-api-key");
 }
 
@@ -40,36 +43,52 @@ export async function authenticate(
   const key = await deps.policies.apiKey(parsed.organisationId, keyHash);
   if (!key || key.environment !== parsed.environment) return denial("invalid_api_key");
   if (key.validUntilMs !== null && nowMs >= key.validUntilMs) return denial("invalid_api_key");
-  return admit({ ...received, keyHash, key }, viewOf(snapshot), headers, clientAddress, deps);
+  const view = viewOf(snapshot);
+  const chain = view.chainOf(key);
+  if (!chain) return denial("invalid_api_key");
+  const { requestId, startedMs, route, path, language } = received;
+  // Written out here and below: copying an object by spreading costs more than authenticating it.
+  const caller = { requestId, startedMs, route, path, language, keyHash, key, view, chain };
+  return refusalOf(caller, headers, clientAddress, deps) ?? caller;
 }
 
-function admit(
-  known: Received & Pick<Authenticated, "key" | "keyHash">,
-  view: OrganisationView,
+function refusalOf(
+  { key, chain, path }: Authenticated,
   headers: GatewayRequest["headers"],
   clientAddress: string | undefined,
   deps: AuthenticateDeps,
-): Authenticated | Denial {
-  const chain = view.chainOf(known.key);
-  if (!chain) return denial("invalid_api_key");
-  if (known.key.allowedIps.length > 0 && !deps.isAddressAllowed(known.key.allowedIps, clientAddress)) {
+): Denial | undefined {
+  if (key.allowedIps.length > 0 && !deps.isAddressAllowed(key.allowedIps, clientAddress)) {
     return denial("consumer_forbidden", { detail: "this key may not be used from this address" });
   }
-  const { scopes } = known.key;
-  if (scopes.length > 0 && !deps.mayUsePath(scopes, known.path)) {
+  const { scopes } = key;
+  if (scopes.length > 0 && !deps.mayUsePath(scopes, path)) {
     return denial("consumer_forbidden", { detail: "this key may not use this route" });
   }
   const claimed = headers.get("x-consumer-id");
-  if (claimed !== null && claimed !== known.key.appId) return denial("consumer_forbidden");
-  if (known.key.frozen || chain.isFrozen) return denial("consumer_frozen");
-  return { ...known, view, chain };
+  if (claimed !== null && claimed !== key.appId) return denial("consumer_forbidden");
+  if (key.frozen || chain.isFrozen) return denial("consumer_frozen");
+  return undefined;
 }
 
 /** The traffic class comes from the key; a request may claim another only if its key is entitled to it. */
 export function classify(caller: Authenticated, headers: GatewayRequest["headers"]): Classified {
   const claim = headers.get("x-spillway-class") ?? (headers.get("priority")?.toUpperCase() === "HIGH" ? "core" : null);
   const own = caller.key.trafficClass;
-  if (claim === null || claim === own) return { ...caller, trafficClass: own, ignoredClaim: null };
-  const isEntitled = caller.key.entitledClasses.includes(claim);
-  return { ...caller, trafficClass: isEntitled ? claim : own, ignoredClaim: isEntitled ? null : claim.slice(0, 60) };
+  const isOwn = claim === null || claim === own;
+  const isEntitled = isOwn || caller.key.entitledClasses.includes(claim);
+  const { requestId, startedMs, route, path, language, keyHash, key, view, chain } = caller;
+  return {
+    requestId,
+    startedMs,
+    route,
+    path,
+    language,
+    keyHash,
+    key,
+    view,
+    chain,
+    trafficClass: isOwn || !isEntitled ? own : claim,
+    ignoredClaim: isEntitled ? null : claim.slice(0, 60),
+  };
 }
