@@ -235,7 +235,7 @@ describe("money core", () => {
           }
         },
       ),
-      { numRuns: 120 },
+      { numRuns: 300 },
     );
   }, 120_000);
 

@@ -4,6 +4,8 @@
  */
 import type { Redis } from "ioredis";
 import type { z } from "zod";
+import type { Clock } from "@/lib/domain/clock";
+import { systemClock } from "@/lib/domain/clock";
 import type { ApiKeyDocument, FxDocument, OrganisationDocument } from "@/lib/domain/snapshot";
 import {
   apiKeyDocument,
@@ -20,6 +22,7 @@ import {
 import type { OrganisationSnapshot } from "@/lib/gateway/organisation-view";
 import type { PolicySource } from "@/lib/gateway/ports";
 import { StoreUnavailable } from "@/lib/gateway/ports";
+import { Absences } from "./absences";
 import type { HotConnection } from "./client";
 import { CHANGE_CHANNEL_PATTERN, keysOf, organisationOfChannel } from "./keys";
 import type { ScriptReply } from "./scripts";
@@ -27,12 +30,15 @@ import { numberAt, runScript, textAt } from "./scripts";
 
 const MAX_ORGANISATIONS = 2_000;
 const MAX_KEYS_PER_ORGANISATION = 50_000;
+/** What does not exist is not asked for again so soon: short, since the message of its coming may be lost. */
+const ABSENT = { keptMs: 1_000, max: 20_000 };
 
 interface CachedOrganisation {
   epoch: string;
   readonly documents: Map<string, unknown>;
   snapshot: OrganisationSnapshot | undefined;
   readonly apiKeys: Map<string, ApiKeyDocument>;
+  readonly absentKeys: Absences;
   /** Where a load began while another ran: one load serves all callers, a later one sees later changes. */
   loading: Promise<void> | undefined;
 }
@@ -90,8 +96,10 @@ function apply(cached: CachedOrganisation, reply: ScriptReply): void {
   for (let index = 3; index + 1 < reply.length; index += 2) {
     const field = textAt(reply, index);
     const json = textAt(reply, index + 1);
-    if (field.startsWith("k:")) cached.apiKeys.delete(field.slice(2));
-    else if (json === "") cached.documents.delete(field);
+    if (field.startsWith("k:")) {
+      cached.apiKeys.delete(field.slice(2));
+      cached.absentKeys.appeared(field.slice(2));
+    } else if (json === "") cached.documents.delete(field);
     else cached.documents.set(field, parseField(field, json));
   }
   cached.epoch = textAt(reply, 0);
@@ -99,12 +107,18 @@ function apply(cached: CachedOrganisation, reply: ScriptReply): void {
 }
 
 export class RedisPolicySource implements PolicySource {
+  /** Those that exist: what a caller makes up never displaces them. */
   private readonly organisations = new Map<string, CachedOrganisation>();
+  /** Those being read for the first time, so that callers who come together share one load. */
+  private readonly arriving = new Map<string, CachedOrganisation>();
+  private readonly absent: Absences;
 
   constructor(
     private readonly connection: HotConnection,
     private readonly subscriber: Redis,
+    private readonly clock: Clock = systemClock,
   ) {
+    this.absent = new Absences(clock, ABSENT);
     subscriber.on("pmessage", (_pattern: string, channel: string, epoch: string) => {
       const organisationId = organisationOfChannel(channel);
       if (organisationId !== undefined) this.sawEpoch(organisationId, epoch);
@@ -114,27 +128,43 @@ export class RedisPolicySource implements PolicySource {
   }
 
   async organisation(organisationId: string): Promise<OrganisationSnapshot | undefined> {
-    const cached = this.cachedOf(organisationId);
-    if (!cached.snapshot) await this.catchUp(organisationId);
-    return cached.snapshot;
+    const known = this.organisations.get(organisationId);
+    if (known?.snapshot) return known.snapshot;
+    if (this.absent.has(organisationId)) return undefined;
+    await this.catchUp(organisationId);
+    return this.organisations.get(organisationId)?.snapshot;
   }
 
   async catchUp(organisationId: string): Promise<void> {
-    const cached = this.cachedOf(organisationId);
-    await this.refresh(organisationId, cached);
-    if (!cached.snapshot) this.organisations.delete(organisationId);
+    const cached = this.organisations.get(organisationId) ?? this.arrival(organisationId);
+    try {
+      await this.refresh(organisationId, cached);
+    } finally {
+      this.arriving.delete(organisationId);
+    }
+    if (cached.snapshot) this.keep(organisationId, cached);
+    else {
+      this.organisations.delete(organisationId);
+      this.absent.note(organisationId);
+    }
   }
 
   async apiKey(organisationId: string, hash: string): Promise<ApiKeyDocument | undefined> {
-    const cached = this.cachedOf(organisationId);
+    const cached = this.organisations.get(organisationId);
+    if (!cached) return undefined;
     const known = cached.apiKeys.get(hash);
     if (known) return known;
+    if (cached.absentKeys.has(hash)) return undefined;
     const { epoch } = cached;
     const json = await this.readKey(organisationId, hash);
-    if (json === null) return undefined;
-    const document = apiKeyDocument.parse(JSON.parse(json));
     // Read before a change that was applied meanwhile: right for this call, not to be kept.
-    if (cached.epoch === epoch) {
+    const isCurrent = cached.epoch === epoch;
+    if (json === null) {
+      if (isCurrent) cached.absentKeys.note(hash);
+      return undefined;
+    }
+    const document = apiKeyDocument.parse(JSON.parse(json));
+    if (isCurrent) {
       if (cached.apiKeys.size >= MAX_KEYS_PER_ORGANISATION) cached.apiKeys.clear();
       cached.apiKeys.set(hash, document);
     }
@@ -158,19 +188,28 @@ export class RedisPolicySource implements PolicySource {
     });
   }
 
-  private cachedOf(organisationId: string): CachedOrganisation {
-    const known = this.organisations.get(organisationId);
+  private arrival(organisationId: string): CachedOrganisation {
+    const known = this.arriving.get(organisationId);
     if (known) return known;
-    if (this.organisations.size >= MAX_ORGANISATIONS) this.organisations.clear();
     const fresh: CachedOrganisation = {
       epoch: "",
       documents: new Map(),
       snapshot: undefined,
       apiKeys: new Map(),
+      absentKeys: new Absences(this.clock, ABSENT),
       loading: undefined,
     };
-    this.organisations.set(organisationId, fresh);
+    this.arriving.set(organisationId, fresh);
     return fresh;
+  }
+
+  private keep(organisationId: string, cached: CachedOrganisation): void {
+    if (this.organisations.has(organisationId)) return;
+    if (this.organisations.size >= MAX_ORGANISATIONS) {
+      const oldest = this.organisations.keys().next();
+      if (!oldest.done) this.organisations.delete(oldest.value);
+    }
+    this.organisations.set(organisationId, cached);
   }
 
   private async readKey(organisationId: string, hash: string): Promise<string | null> {

@@ -87,6 +87,10 @@ function packPlans(input: ReserveInput): Packed {
   return { plans, planCount };
 }
 
+function added(sum: number | null | undefined, amount: number | null | undefined): number | null {
+  return sum === null || amount === null ? null : (sum ?? Number.NaN) + (amount ?? Number.NaN);
+}
+
 /** The terms of a batch, and what the mildest plans of its calls come to: the script looks at sums first. */
 class TermsOfBatch {
   private readonly numbers = new Map<Terms, number>();
@@ -105,17 +109,14 @@ class TermsOfBatch {
     return number;
   }
 
-  private sum(at: number, { plans: [mildest], budgets }: ReserveInput): void {
+  private sum(at: number, { plans: [mildest = "denied"], budgets }: ReserveInput): void {
     const sums = this.sums[at] ?? [];
-    if (mildest === undefined || mildest === "denied") {
-      this.sums[at] = [Number.NaN];
-      return;
-    }
-    for (let index = 0; index < budgets.length; index += 1) {
-      const amount = mildest[index] ?? null;
-      if (amount !== null) sums[index] = (sums[index] ?? 0) + Number(amount);
-      else if (sums[index] === undefined) sums[index] = null;
-    }
+    const amounts =
+      mildest === "denied" ? undefined : mildest.map((amount) => (amount === null ? null : Number(amount)));
+    // Nothing is said of calls that do not all charge the same budgets, as they do under one policy.
+    const isAlike = amounts && sums.every((sum, index) => (sum === null) === (amounts[index] === null));
+    if (sums.length === 0) this.sums[at] = amounts ?? [Number.NaN];
+    else this.sums[at] = isAlike ? budgets.map((_, index) => added(sums[index], amounts[index])) : [Number.NaN];
   }
 
   texts(): string[] {

@@ -34,9 +34,9 @@ const CLAIM_MS = 5_000;
 const FAILURE_PAUSE_MS = 250;
 // A reply holds every stream's batch at once; more streams than this are read in turns.
 const STREAMS_A_READ = 64;
-const DEFAULTS = { batchSize: 500, blockMs: 200, idleMs: 15_000 };
+const DEFAULTS = { batchSize: 1000, blockMs: 200, idleMs: 15_000 };
 /** After a small batch: a moment for the next to grow. A transaction for three events costs nearly what one for three hundred does. */
-const LINGER_MS = 150;
+const LINGER_MS = 300;
 
 export class SettlementLoop {
   private readonly options: SettlementLoopOptions & typeof DEFAULTS;
