@@ -62,6 +62,8 @@ export interface RunningGateway {
 const DEFAULT_MAX_BODY_BYTES = 20 * 1024 * 1024;
 /** Forms are spooled, and providers take no more in one. */
 const DEFAULT_MAX_FORM_BYTES = 512 * 1024 * 1024;
+/** A tokenizer is loaded by the first call that needs it; a call that waits for it is better than one refused for want of it. */
+const COUNT_TIMEOUT_MS = 2_000;
 /** Waits that a caller with a connection open may be asked for; SDKs try again by themselves. */
 const RETRY: RetrySettings = { ...DEFAULT_RETRY, baseDelayMs: 200, maxDelayMs: 2_000, maxRetryAfterMs: 2_000 };
 
@@ -129,7 +131,7 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
   });
   const outbound = outboundPolicy({ allow: settings.outboundAllow ?? [] });
   const providers = createHttpClient({ openSecret: secretOpener(settings.masterKey), outbound });
-  const estimator = new InputEstimator();
+  const estimator = new InputEstimator({ pool: { timeoutMs: COUNT_TIMEOUT_MS } });
   const core = createGatewayCore({
     policies,
     ledger,

@@ -6,10 +6,12 @@ import { afterAll, beforeAll, describe } from "vitest";
 import type { GatewayHost } from "./host";
 import { refusesBadInput } from "./refuses-bad-input";
 import { refusesOnBudget } from "./refuses-on-budget";
+import { refusesOnRoutes } from "./refuses-on-routes";
 import { servesCalls } from "./serves-calls";
 import { servesOpenAiRoutes } from "./serves-openai-routes";
 import { servesVendorRoutes } from "./serves-vendor-routes";
 import { survivesUpstream } from "./survives-upstream";
+import { triesAgain } from "./tries-again";
 
 export function gatewayContract(name: string, start: () => Promise<GatewayHost>): void {
   describe(`gateway contract: ${name}`, () => {
@@ -33,6 +35,12 @@ export function gatewayContract(name: string, start: () => Promise<GatewayHost>)
     });
     describe("refuses bad input", () => {
       refusesBadInput(host);
+    });
+    describe("refuses on every route", () => {
+      refusesOnRoutes(host);
+    });
+    describe("tries again", () => {
+      triesAgain(host);
     });
     describe("survives the upstream", () => {
       survivesUpstream(host);

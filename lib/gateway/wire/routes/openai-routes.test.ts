@@ -118,8 +118,8 @@ describe("pictures, speech, rerank, embeddings and moderations", () => {
     expect(large.outputCap).toBe(408 * 3);
   });
 
-  it("count characters of speech, of which none is more than one", () => {
-    expect(parsed("audio/speech", { model: "tts-1", input: "你好 🙂" }).extras.characters).toBe(5);
+  it("count characters of speech as code points: a face is one", () => {
+    expect(parsed("audio/speech", { model: "tts-1", input: "你好 🙂" }).extras.characters).toBe(4);
     expect(parsed("audio/speech", { model: "m", input: "a", stream_format: "sse" }).isStream).toBe(true);
   });
 
