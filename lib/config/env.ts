@@ -63,6 +63,7 @@ const providerAccounts = {
   OPENAI_BASE_URL: url(["http", "https"], "https://api.openai.com/v1").optional(),
   ANTHROPIC_API_KEY: z.string().min(1).optional(),
   ANTHROPIC_BASE_URL: url(["http", "https"], "https://api.anthropic.com").optional(),
+  GEMINI_API_KEY: z.string().min(1).optional(),
   DEEPSEEK_API_KEY: z.string().min(1).optional(),
   DASHSCOPE_API_KEY: z.string().min(1).optional(),
   MOONSHOT_API_KEY: z.string().min(1).optional(),

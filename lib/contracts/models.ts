@@ -1,7 +1,7 @@
 /** Vendor accounts, models, deployments, prices and exchange rates. */
 import { z } from "zod";
 import { PROVIDER_KINDS } from "@/lib/domain/provider-kinds";
-import { MODEL_KINDS } from "@/lib/domain/snapshot";
+import { MODEL_KINDS, priceRatesSchema } from "@/lib/domain/snapshot";
 import { idText, timeMs } from "./common";
 import { currencyText } from "./organisations";
 
@@ -103,24 +103,39 @@ export type UpsertDeploymentInput = z.input<typeof upsertDeploymentInput>;
 /** Plain decimal text of currency units, at most 9 digits before the point and 18 after. */
 export const decimalText = z.string().regex(/^(?:0|[1-9]\d{0,8})(?:\.\d{1,18})?$/u, "amount_malformed");
 
-/** Rates are currency units per million tokens (per request for `perRequest`), as price lists print them. */
-export const addPriceInput = z.strictObject({
-  modelId: idText,
-  currency: currencyText,
-  perMillion: z.strictObject({
-    input: decimalText,
-    output: decimalText.optional(),
-    cacheRead: decimalText.optional(),
-    cacheWrite: decimalText.optional(),
-    reasoning: decimalText.optional(),
-  }),
-  perRequest: decimalText.optional(),
-  source: z.string().trim().min(1).max(200).default("manual"),
-  /** null: now. May lie in the future, never before the newest row of the model. */
-  effectiveFromMs: timeMs.nullable().default(null),
-  /** Asked for when a rate is above 10,000 per million or 100 times the last. */
-  confirmSuspicious: z.boolean().default(false),
-});
+/**
+ * `perMillion`: currency units per million tokens (per request for `perRequest`), as price lists print them. `rates`: all that a
+ * row may say, by the single unit. One of the two.
+ */
+export const addPriceInput = z
+  .strictObject({
+    modelId: idText,
+    currency: currencyText,
+    perMillion: z
+      .strictObject({
+        input: decimalText,
+        output: decimalText.optional(),
+        cacheRead: decimalText.optional(),
+        cacheWrite: decimalText.optional(),
+        reasoning: decimalText.optional(),
+      })
+      .optional(),
+    perRequest: decimalText.optional(),
+    rates: priceRatesSchema.refine((rates) => Object.keys(rates).length > 0, "required").optional(),
+    source: z.string().trim().min(1).max(200).default("manual"),
+    /** null: now. May lie in the future, never before the newest row of the model. */
+    effectiveFromMs: timeMs.nullable().default(null),
+    /** Asked for when a rate is above 10,000 per million or 100 times the last. */
+    confirmSuspicious: z.boolean().default(false),
+  })
+  .refine((input) => (input.perMillion === undefined) !== (input.rates === undefined), {
+    path: ["perMillion"],
+    message: "one_of_two",
+  })
+  .refine((input) => input.rates === undefined || input.perRequest === undefined, {
+    path: ["perRequest"],
+    message: "one_of_two",
+  });
 export type AddPriceInput = z.input<typeof addPriceInput>;
 
 /** 1 `base` is `rate` `quote`. */

@@ -65,6 +65,25 @@ describe("prices", () => {
     expect(await codeOf(price(org, "15.01", { confirmSuspicious: true }))).toBe("done");
   });
 
+  test("a typed price may say all that a row may say, in one of two ways", async () => {
+    const org = await createTestOrganisation(deps, { models: ["sandbox-small"] });
+    const add = (changes: object) =>
+      addPrice(deps, testPrincipal, {
+        organisationId: org.organisationId,
+        modelId: org.models["sandbox-small"]?.id ?? "",
+        currency: "USD",
+        ...changes,
+      });
+    const rates = { inputPerToken: "0.0000002", webSearch: { high: "0.01" }, perImage: "0.04" };
+    expect(await codeOf(add({}))).toBe("invalid_request");
+    expect(await codeOf(add({ rates: {} }))).toBe("invalid_request");
+    expect(await codeOf(add({ rates, perMillion: { input: "1" } }))).toBe("invalid_request");
+    expect(await codeOf(add({ rates: { ...rates, perPage: "NaN" } }))).toBe("invalid_request");
+    expect(await codeOf(add({ rates: { ...rates, perPage: "1e309" } }))).toBe("invalid_request");
+    expect(await codeOf(add({ rates: { ...rates, outputPerToken: "0.02" } }))).toBe("invalid_request");
+    expect((await add({ rates })).price.rates).toEqual(rates);
+  });
+
   test("exchange rates of zero, of one currency to itself and twice for one moment are refused", async () => {
     const org = await createTestOrganisation(deps, { models: [] });
     const rate = (quote: string, text: string) =>

@@ -29,7 +29,7 @@ export async function addPrice(
 ): Promise<{ readonly price: Price; readonly auditId: string }> {
   const { organisationId, ...rest } = input;
   const values = parseInput(addPriceInput, rest);
-  const rates = perToken(values.perMillion, values.perRequest);
+  const rates = values.rates ?? perToken(values.perMillion, values.perRequest);
   return changeOrganisation(deps, principal, organisationId, async (change) => {
     await change.require("price.write");
     found(await findModel(change.tx, organisationId, values.modelId));
@@ -87,6 +87,7 @@ export async function addFxRate(
 type PerMillion = ReturnType<typeof addPriceInput.parse>["perMillion"];
 
 function perToken(perMillion: PerMillion, perRequest: string | undefined): PriceRates {
+  if (perMillion === undefined) return {};
   const optional = (name: keyof PriceRates, text: string | undefined): Partial<PriceRates> =>
     text === undefined ? {} : { [name]: shiftDecimal(text, -6) };
   return {

@@ -1,39 +1,42 @@
 /**
- * Real vendors, made when their key is in the environment. Prices are the vendors' list prices per million tokens as of
- * November 2026 in US dollars: check them against the contract in the price book before relying on them.
+ * Real vendors, entered when their key is in the environment. Prices are list prices as of November 2026: check them against
+ * the contract in the price book before relying on them. Sources, by vendor:
+ *
+ * - OpenAI: the public price map of BerriAI/litellm (MIT), edition of 2026-07-24; platform.openai.com.
+ * - Anthropic: pricing page of platform.claude.com, November 2026; windows and caps from the same map.
+ * - Gemini: the same map; ai.google.dev.
+ * - DeepSeek: api-docs.deepseek.com, pricing, November 2026.
+ * - DashScope: help.aliyun.com, model pricing (mainland, CNY). Zhipu: docs.bigmodel.cn, pricing (CNY).
+ * - Ark: volcengine.com/docs/82379, prices of doubao-seed-1.8 (CNY).
+ * - Moonshot: platform.moonshot.cn, pricing.
  */
+import type { PROVIDER_KINDS } from "@/lib/domain/provider-kinds";
+import type { MODEL_KINDS } from "@/lib/domain/snapshot";
+import { ANTHROPIC_MODELS, GEMINI_MODELS, OPENAI_MODELS } from "./vendor-models";
+import { ARK_MODELS, DASHSCOPE_MODELS, DEEPSEEK_MODELS, MOONSHOT_MODELS, ZHIPU_MODELS } from "./vendor-models-cn";
+
 export interface Vendor {
   readonly variable: string;
   readonly baseUrlVariable?: string;
   readonly name: string;
-  readonly kind: "openai" | "openai-compatible";
+  readonly kind: (typeof PROVIDER_KINDS)[number];
   readonly baseUrl: string;
+  readonly region?: string;
+  readonly currency: "USD" | "CNY";
   readonly models: readonly VendorModel[];
 }
 
 export interface VendorModel {
   readonly name: string;
-  readonly kind: "chat" | "embedding";
+  readonly kind: (typeof MODEL_KINDS)[number];
   readonly maxOutputTokens: number | null;
-  readonly input: string;
-  readonly cacheRead?: string;
-  readonly output?: string;
+  readonly contextTokens: number | null;
+  /** As a price book writes them: tokens by the million, everything else by the piece. */
+  readonly rates: Readonly<Record<string, unknown>>;
 }
 
-const chat = (
-  name: string,
-  maxOutputTokens: number,
-  input: string,
-  cacheRead: string,
-  output: string,
-): VendorModel => ({
-  name,
-  kind: "chat",
-  maxOutputTokens,
-  input,
-  cacheRead,
-  output,
-});
+/** Units of the quote for one of the base, to count prices in another currency by until somebody enters a rate. */
+export const VENDOR_FX = { base: "CNY", quote: "USD", rate: "0.14", source: "round figure of November 2026" } as const;
 
 export const VENDORS: readonly Vendor[] = [
   {
@@ -42,39 +45,68 @@ export const VENDORS: readonly Vendor[] = [
     name: "OpenAI",
     kind: "openai",
     baseUrl: "https://api.openai.com/v1",
-    models: [
-      chat("gpt-5.1", 128_000, "1.25", "0.125", "10.00"),
-      chat("gpt-5-mini", 128_000, "0.25", "0.025", "2.00"),
-      chat("gpt-4.1", 32_768, "2.00", "0.50", "8.00"),
-      chat("gpt-4o", 16_384, "2.50", "1.25", "10.00"),
-      chat("gpt-4o-mini", 16_384, "0.15", "0.075", "0.60"),
-      { name: "text-embedding-3-small", kind: "embedding", maxOutputTokens: null, input: "0.02" },
-    ],
+    currency: "USD",
+    models: OPENAI_MODELS,
+  },
+  {
+    variable: "ANTHROPIC_API_KEY",
+    baseUrlVariable: "ANTHROPIC_BASE_URL",
+    name: "Anthropic",
+    kind: "anthropic",
+    baseUrl: "https://api.anthropic.com",
+    currency: "USD",
+    models: ANTHROPIC_MODELS,
+  },
+  {
+    variable: "GEMINI_API_KEY",
+    name: "Gemini",
+    kind: "gemini",
+    baseUrl: "https://generativelanguage.googleapis.com/v1beta",
+    currency: "USD",
+    models: GEMINI_MODELS,
   },
   {
     variable: "DEEPSEEK_API_KEY",
     name: "DeepSeek",
-    kind: "openai-compatible",
+    kind: "deepseek",
     baseUrl: "https://api.deepseek.com",
-    // Peak prices: a hold must not understate what a call at the dear hour costs.
-    models: [
-      chat("deepseek-flash", 384_000, "0.30", "0.006", "1.20"),
-      chat("deepseek-v4-pro", 384_000, "1.32", "0.044", "3.96"),
-      chat("deepseek-chat", 8_192, "0.30", "0.028", "1.20"),
-    ],
+    currency: "USD",
+    models: DEEPSEEK_MODELS,
+  },
+  {
+    variable: "DASHSCOPE_API_KEY",
+    name: "DashScope",
+    kind: "dashscope",
+    baseUrl: "https://dashscope.aliyuncs.com/compatible-mode/v1",
+    region: "cn",
+    currency: "CNY",
+    models: DASHSCOPE_MODELS,
   },
   {
     variable: "MOONSHOT_API_KEY",
     name: "Moonshot",
-    kind: "openai-compatible",
+    kind: "moonshot",
     baseUrl: "https://api.moonshot.cn/v1",
-    models: [chat("kimi-k3", 128_000, "3.00", "0.30", "15.00"), chat("kimi-k2.6", 128_000, "0.95", "0.16", "4.00")],
+    region: "cn",
+    currency: "USD",
+    models: MOONSHOT_MODELS,
   },
   {
     variable: "ZHIPU_API_KEY",
     name: "Zhipu",
-    kind: "openai-compatible",
+    kind: "zhipu",
     baseUrl: "https://open.bigmodel.cn/api/paas/v4",
-    models: [chat("glm-4.6", 128_000, "0.60", "0.11", "2.20")],
+    region: "cn",
+    currency: "CNY",
+    models: ZHIPU_MODELS,
+  },
+  {
+    variable: "ARK_API_KEY",
+    name: "Ark",
+    kind: "ark",
+    baseUrl: "https://ark.cn-beijing.volces.com/api/v3",
+    region: "cn-beijing",
+    currency: "CNY",
+    models: ARK_MODELS,
   },
 ];
