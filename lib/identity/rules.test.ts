@@ -1,6 +1,7 @@
 /** The pure rules: issuers, claims, scopes, entitlement, end users. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { saveTokenIssuerInput } from "@/lib/contracts/token-issuers";
 import { KEY_SCOPES } from "@/lib/domain/key-scopes";
 import type { ConsumerDocument } from "@/lib/domain/snapshot";
 import { tokenIssuerDocument } from "@/lib/domain/snapshot";
@@ -44,6 +45,16 @@ describe("issuers", () => {
     expect(["at_x_1", "at_1", "zz"].map((token) => registry.forOpaqueToken(token)?.id)).toEqual(["c", "b", "a"]);
     expect(registry.byIssuer("https://login.acme.example/")?.id).toBe("iss_1");
     expect(registry.byIssuer("https://login.acme.example")).toBeUndefined();
+  });
+
+  it("may be kept with each signature algorithm that is trusted, and with no other", () => {
+    const input = (algorithm: string) => ({
+      ...{ kind: "jwks", name: "Login", issuer: "i", audiences: ["a"], jwksUrl: "https://login.example/keys" },
+      ...{ claims: { consumer: ["azp"] }, algorithms: [algorithm] },
+    });
+    const isKept = (algorithm: string) => saveTokenIssuerInput.safeParse(input(algorithm)).success;
+    expect(SIGNATURE_ALGORITHMS.filter((algorithm) => !isKept(algorithm))).toEqual([]);
+    expect(["none", "HS256", "HS512"].filter(isKept)).toEqual([]);
   });
 
   it("that the control plane publishes are trusted as they stand, with nothing lost", () => {
