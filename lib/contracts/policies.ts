@@ -12,6 +12,8 @@ export const publishPolicyVersionInput = z.strictObject({
   note: z.string().trim().max(500).nullable().default(null),
   /** false: store the version for a rollout without making it active. */
   activate: z.boolean().default(true),
+  /** Asked for when a rate of a new fallback price is above 10,000 per million or 100 times the last. */
+  confirmSuspicious: z.boolean().default(false),
 });
 export type PublishPolicyVersionInput = z.input<typeof publishPolicyVersionInput>;
 

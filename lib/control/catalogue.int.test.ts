@@ -149,6 +149,29 @@ describe("policies", () => {
     expect(await pushedPolicy(org)).toMatchObject({ active: { versionId: version.id }, rollout: null });
   });
 
+  test("a fallback price takes the right to write prices, and a slipped point must be confirmed", async () => {
+    const org = await createTestOrganisation(deps, { models: [] });
+    const { organisationId } = org;
+    const ref = { organisationId, policyId: org.policyId ?? "" };
+    const lead = {
+      userId: "usr_lead",
+      label: "lead",
+      memberships: [{ organisationId, consumerId: organisationId, role: "lead" as const }],
+    };
+    const fallback = (inputPerToken: string) => ({
+      fallbackPrice: { currency: "USD", rates: { inputPerToken, outputPerToken: "0.00003" } },
+    });
+    const publish = (document: object, principal = testPrincipal as typeof lead | typeof testPrincipal, more = {}) =>
+      codeOf(publishPolicyVersion(deps, principal, { ...ref, document, ...more }));
+    expect(await publish(fallback("0.00001"), lead)).toBe("not_found");
+    expect(await publish(fallback("0.011"))).toBe("invalid_request");
+    expect(await publish(fallback("0.00001"))).toBe("done");
+    expect(await publish({ ...fallback("0.00001"), outputCapTokens: 9 }, lead)).toBe("done");
+    expect(await publish(fallback("0.0010001"))).toBe("invalid_request");
+    expect(await publish(fallback("0.0010001"), testPrincipal, { confirmSuspicious: true })).toBe("done");
+    expect((await pushedPolicy(org)).active?.document.fallbackPrice?.rates.inputPerToken).toBe("0.0010001");
+  });
+
   test("a version can be neither changed nor deleted", async () => {
     const org = await createTestOrganisation(deps, { models: [] });
     const refused = (sql: string) =>

@@ -29,12 +29,14 @@ import {
 import type { Policy, PolicyVersion, Rollout } from "@/lib/domain/entities";
 import { AppError } from "@/lib/domain/fault";
 import { newId } from "@/lib/domain/ids";
+import type { FallbackPrice } from "@/lib/domain/policy";
 import type { Principal } from "@/lib/domain/role";
+import { isSuspicious } from "@/lib/pricing/price-lint";
 import { requireKey } from "./api-keys";
 import { changeOrganisation, found, notFound } from "./change";
 import type { Change } from "./change";
 import type { ControlDeps } from "./deps";
-import { parseInput } from "./validate";
+import { invalidFields, parseInput } from "./validate";
 
 interface PolicyRef {
   readonly organisationId: string;
@@ -66,12 +68,13 @@ export async function publishPolicyVersion(
   input: PublishPolicyVersionInput & PolicyRef,
 ): Promise<{ readonly version: PolicyVersion; readonly policy: Policy; readonly auditId: string }> {
   const { organisationId, policyId, ...rest } = input;
-  const { document, note, activate } = parseInput(publishPolicyVersionInput, rest);
+  const { document, note, activate, confirmSuspicious } = parseInput(publishPolicyVersionInput, rest);
   return changeOrganisation(deps, principal, organisationId, async (change) => {
     await change.require("policy.write");
     const before = found(await findPolicy(change.tx, organisationId, policyId));
     if (activate) await refuseOpenRollout(change, policyId);
     const newest = (await listPolicyVersions(change.tx, policyId))[0];
+    await requireFallback(change, document.fallbackPrice, newest?.document.fallbackPrice, confirmSuspicious);
     const version = await insertPolicyVersion(change.tx, {
       id: newId("pv", change.nowMs),
       organisationId,
@@ -86,6 +89,20 @@ export async function publishPolicyVersion(
     const auditId = await change.audit({ ...about(activate ? "publish" : "draft", policyId), before, after: version });
     return { version, policy, auditId };
   });
+}
+
+/** A fallback price is a price: it takes the right to write them, and a suspicious one must be confirmed. */
+async function requireFallback(
+  change: Change,
+  next: FallbackPrice | undefined,
+  last: FallbackPrice | undefined,
+  isConfirmed: boolean,
+): Promise<void> {
+  if (next === undefined || JSON.stringify(next) === JSON.stringify(last)) return;
+  await change.require("price.write");
+  const comparable = last?.currency === next.currency ? last.rates : undefined;
+  if (!isConfirmed && isSuspicious(next.rates, comparable))
+    throw invalidFields({ confirmSuspicious: "price_suspicious" });
 }
 
 /** Makes an earlier version active again: the way back. `conflict` while a rollout is open. */
