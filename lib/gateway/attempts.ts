@@ -49,9 +49,12 @@ function restingMs(serving: Serving, deps: AttemptDeps): number {
 
 /** The call with a target for each plan. Most calls have one target and no breaker that knows of trouble. */
 export function withTargets(call: CompiledCall, deps: AttemptDeps, tried: Tried = NONE_TRIED): CompiledCall | Resting {
-  if (call.isSimple && deps.breakers.size === 0) return call;
   const asked = call.servings[0];
-  if (!asked) return call;
+  if (!asked || (call.isSimple && deps.breakers.size === 0)) return call;
+  if (call.isSimple) {
+    const isResting = deps.breakers.admission(asked.target.id, deps.clock.nowMs()) === "refuse";
+    return isResting ? { restingMs: restingMs(asked, deps) } : call;
+  }
   const first = choiceOf(asked, tried, deps);
   if (!first) return { restingMs: restingMs(asked, deps) };
   const chosen = new Map([[asked.model, first]]);

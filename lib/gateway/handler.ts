@@ -13,6 +13,7 @@ import { fromWebRequest, jsonAnswer, toWebResponse } from "./http";
 import type { Refused } from "./hold";
 import type { GatewayContext, PipelineDeps } from "./pipeline";
 import { governedCall } from "./pipeline";
+import type { BudgetLedger } from "./ports";
 import { StoreUnavailable } from "./ports";
 import { meBody, usageBody } from "./routes/me";
 import { modelsBody } from "./routes/models";
@@ -155,15 +156,9 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
     const nowMs = deps.clock.nowMs();
     const caller = await authenticate(received, request.headers, context.clientAddress, nowMs, deps);
     if (isDenial(caller)) return refuse(arrived, caller);
-    const body = await bodyOf(received.path, caller, nowMs);
+    const body = await readBody(arrived, caller, deps.ledger, nowMs);
     if (isDenial(body)) return refuse(arrived, body);
     return jsonAnswer(200, body, { "x-request-id": received.requestId });
-  };
-
-  const bodyOf = async (path: string, caller: Authenticated, nowMs: number): Promise<Denial | object> => {
-    if (path === "me") return meBody(caller, deps.ledger, nowMs);
-    if (path === "me/usage") return usageBody(caller, deps.ledger, nowMs);
-    return modelsBody(caller, path === "models" ? undefined : decodeURIComponentSafely(path.slice("models/".length)));
   };
 
   const dispatch = async (
@@ -179,8 +174,9 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
       return refuse(arrived, denial("not_found"));
     if (request.method !== "POST") return refuse(arrived, denial("method_not_allowed"));
     const route = governed ?? passthroughRoute(received.path);
-    const asked = { request, received, route, clientAddress: context.clientAddress };
-    const result = await governedCall(asked, context, deps, (caller) => errorContext(arrived, caller));
+    const asked = { request, received, route, clientAddress: context.clientAddress, body: { current: undefined } };
+    const errors = (caller: Authenticated | undefined): ErrorContext => errorContext(arrived, caller);
+    const result = await governedCall({ asked, context, errorContext: errors, deps });
     return "refusal" in result ? answerRefusal(arrived, result) : result;
   };
 
@@ -199,6 +195,19 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
     const arrived = arrive(request, deps.clock.nowMs());
     return dispatch(request, arrived, context).catch((error: unknown) => answerFailure(error, arrived));
   };
+}
+
+async function readBody(
+  { received, protocol }: Arrived,
+  caller: Authenticated,
+  ledger: BudgetLedger,
+  nowMs: number,
+): Promise<Denial | object> {
+  const { path } = received;
+  if (path === "me") return meBody(caller, ledger, nowMs);
+  if (path === "me/usage") return usageBody(caller, ledger, nowMs);
+  const name = path === "models" ? undefined : decodeURIComponentSafely(path.slice("models/".length));
+  return modelsBody(caller, name, protocol);
 }
 
 /** What is read without a model: about oneself, and the list of models. */

@@ -21,6 +21,7 @@ import { authenticate, classify } from "./stages/authenticate";
 import type { CountedInput, CountedInputs } from "./stages/estimate";
 import type { ReserveAgain, StaticRung } from "./stages/reserve";
 import { isTight, reserve } from "./stages/reserve";
+import { openOf } from "./stages/settle";
 import { translatedBody } from "./stages/translation";
 import { unpricedTool } from "./stages/units";
 import { mayNameAddresses } from "./wire/guarded-members";
@@ -51,6 +52,8 @@ export interface Asked {
   readonly received: Received;
   readonly route: GovernedRoute;
   readonly clientAddress: string | undefined;
+  /** The body, once it has been read: once a call, however often it is decided. */
+  readonly body: { current: RouteRequest | undefined };
 }
 
 /** An attempt after one that failed. */
@@ -177,19 +180,20 @@ async function reserveTightly(reserving: Reserving, deps: HoldDeps): Promise<Res
   if (!counted || ![...counted.values()].some(({ count }) => count.hold < reserving.request.inputBound)) return first;
   if ("kind" in first) return reserveOnce(reserving, attempt, before, counted, deps);
   const previous = { reservationId: first.reservationId, resolution: "void" as const };
-  const second = await reserveOnce(reserving, attempt + 1, previous, counted, deps);
-  // The script has ended the first one; this process still renews it.
-  void deps.ledger.void({ organisationId: first.caller.view.organisation.id, reservationId: first.reservationId });
-  return second;
+  try {
+    return await reserveOnce(reserving, attempt + 1, previous, counted, deps);
+  } finally {
+    // The script has ended the first one, or has not seen it: this process must stop renewing it.
+    void deps.ledger.void(openOf(first));
+  }
 }
 
 /** Throws StoreUnavailable. */
 export async function hold(asked: Asked, deps: HoldDeps, following?: Following): Promise<HoldResult> {
   const { request, received, route } = asked;
   let nowMs = deps.clock.nowMs();
-  let parsed: RouteRequest | undefined = following?.failed.request;
   let caller: Classified | undefined;
-  const refuse = (refusal: Denial): Refused => ({ refusal, caller, request: parsed });
+  const refuse = (refusal: Denial): Refused => ({ refusal, caller, request: asked.body.current });
   const maxCost = maxCostOf(request);
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const authenticated = await authenticate(received, request.headers, asked.clientAddress, nowMs, deps);
@@ -197,13 +201,14 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
     caller = classify(authenticated, request.headers);
     if (isDenial(maxCost)) return refuse(maxCost);
     if (route.route === "passthrough" && !caller.view.models.has(received.path)) return refuse(denial("not_found"));
-    if (!parsed) {
+    if (!asked.body.current) {
       const result = await readRequest(request, route, deps);
       if (isDenial(result)) return refuse(result);
-      parsed = result;
-      const refused = refusedContent(parsed, deps);
+      asked.body.current = result;
+      const refused = refusedContent(result, deps);
       if (refused) return refuse(refused);
     }
+    const parsed: RouteRequest = asked.body.current;
     const { trafficClass } = caller;
     const shape = { model: parsed.model, kinds: route.kinds, trafficClass, route: route.route };
     const compiled = compiledCall(caller.view, caller.chain, shape, nowMs, deps.adapterOf);
@@ -213,7 +218,7 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
     const denied = untranslatable(parsed, call);
     if (denied) return refuse(denied);
     const result = await reserveTightly({ caller, request: parsed, call, following, maxCost }, deps);
-    if ("isStatic" in result) return { refusal: result.refusal, caller, request: parsed, isStatic: true };
+    if ("isStatic" in result) return { ...refuse(result.refusal), isStatic: true };
     if (isDenial(result)) return refuse(result);
     if (!("again" in result)) return result;
     if (result.again === "clock") nowMs = result.nowMs;

@@ -116,7 +116,7 @@ async function endFailed(held: Held, failed: AttemptFailure, ending: Ending, isC
   }
 }
 
-interface Exchange {
+export interface Exchange {
   readonly asked: Asked;
   readonly context: GatewayContext;
   readonly errorContext: ErrorContextOf;
@@ -129,12 +129,14 @@ async function holdNext(
   failed: AttemptFailure,
   tried: Tried,
   ending: Ending,
+  client: Client | undefined,
   { asked, deps }: Exchange,
 ): Promise<{ held: Held; tried: Tried } | undefined> {
   if (failed.due !== "nothing") return undefined;
   const next = nextAttempt(held, failed, tried, deps);
   if (!next) return undefined;
   if (next.delayMs > 0) await deps.sleep(next.delayMs);
+  if (client?.isGone()) return undefined;
   try {
     const result = await hold(asked, deps, { failed: held, tried: next.tried });
     return "reservationId" in result ? { held: result, tried: next.tried } : undefined;
@@ -162,7 +164,7 @@ async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
         return result;
       }
       const isGone = client?.isGone() === true;
-      const next = isGone ? undefined : await holdNext(held, result, tried, ending, exchange);
+      const next = isGone ? undefined : await holdNext(held, result, tried, ending, client, exchange);
       if (!next) {
         if (!ending.isOver()) await endFailed(held, result, ending, isGone);
         isDone = true;
@@ -177,23 +179,22 @@ async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
   }
 }
 
-/** Serves one governed call, or says why it was refused. Throws StoreUnavailable where nothing could be decided. */
-export async function governedCall(
-  asked: Asked,
-  context: GatewayContext,
-  deps: PipelineDeps,
-  errorContext: ErrorContextOf,
-): Promise<GatewayAnswer | Refused> {
+async function holdAndServe(exchange: Exchange): Promise<GatewayAnswer | Refused> {
+  const { asked, errorContext, deps } = exchange;
   const result = await hold(asked, deps);
-  if ("restingMs" in result) {
-    const errors = errorContext(result.caller);
-    const problem = { status: 503, code: "upstream_error", retryAfterMs: result.restingMs } as const;
-    return inShapeOf(errors.protocol, upstreamErrorAnswer(problem, errors, deps.random()));
-  }
-  const { request } = result;
+  if ("refusal" in result) return result;
+  if (!("restingMs" in result)) return serve(result, exchange);
+  const errors = errorContext(result.caller);
+  const problem = { status: 503, code: "upstream_error", retryAfterMs: result.restingMs } as const;
+  return inShapeOf(errors.protocol, upstreamErrorAnswer(problem, errors, deps.random()));
+}
+
+/** Serves one governed call, or says why it was refused. Throws StoreUnavailable where nothing could be decided. */
+export async function governedCall(exchange: Exchange): Promise<GatewayAnswer | Refused> {
   try {
-    return "refusal" in result ? result : await serve(result, { asked, context, errorContext, deps });
+    return await holdAndServe(exchange);
   } finally {
-    if (request && isFormRequest(request)) await request.form.discard();
+    const { current } = exchange.asked.body;
+    if (current && isFormRequest(current)) await current.form.discard();
   }
 }

@@ -1,10 +1,14 @@
 /** A whole (not streamed) answer: read, metered, settled and passed on as it came, or in the client's own shape. */
+import { MoneyError } from "@/lib/domain/money";
+import type { TokenUsage } from "@/lib/domain/usage-event";
+import { PriceError } from "@/lib/pricing/decimal";
 import type { Ending } from "../ending";
 import type { Held } from "../exchange";
 import type { GatewayAnswer } from "../http";
 import type { AnswerHeaders, UpstreamResponse } from "../ports";
 import { costHeader, servedHeaders } from "../wire/response-headers";
 import { isEncoded, readBody } from "./meter";
+import type { Cost } from "./settle";
 import { priceUsage } from "./settle";
 import { translatedAnswer } from "./translation";
 
@@ -19,6 +23,16 @@ function bodyFor(held: Held, bytes: Uint8Array, nowMs: number): Uint8Array | str
   return translation === null ? bytes : translatedAnswer(bytes, translation, Math.floor(nowMs / 1000));
 }
 
+/** Undefined where the provider used what the model has no price for: it is booked at the hold then, and served. */
+function priced(held: Held, usage: TokenUsage): Cost | undefined {
+  try {
+    return priceUsage(held, usage);
+  } catch (error) {
+    if (error instanceof PriceError || error instanceof MoneyError) return undefined;
+    throw error;
+  }
+}
+
 /** Throws UpstreamFailure where the body breaks off; the caller ends the reservation then. */
 export async function answerBody(
   held: Held,
@@ -29,7 +43,7 @@ export async function answerBody(
   const firstByteMs = deps.clock.nowMs() - held.caller.startedMs;
   const bytes = await upstream.bytes();
   const { usage, isEstimated } = readBody(held, bytes);
-  const cost = priceUsage(held, usage);
+  const cost = priced(held, usage);
   const isGuess = isEstimated || isEncoded(upstream.headers);
   // Not awaited: the caller need not wait for the books. The host keeps the process alive until they stand.
   void ending.settle({ usage, isEstimated: isGuess, outcome: "ok", statusCode: upstream.status, firstByteMs }, cost);
@@ -40,6 +54,6 @@ export async function answerBody(
   Object.assign(headers, deps.answerHeaders(upstream.headers));
   if (held.serving.target.translation !== null) headers["content-type"] = "application/json";
   headers["content-type"] ??= "application/json";
-  headers["x-spillway-cost"] = costHeader(cost.amount);
+  if (cost) headers["x-spillway-cost"] = costHeader(cost.amount);
   return { status: upstream.status, body, headers };
 }

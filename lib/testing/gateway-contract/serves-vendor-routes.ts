@@ -36,6 +36,13 @@ function servesAnthropic(host: () => GatewayHost, caller: () => RouteCaller): vo
     expect(await agree()).toBe(0n);
   });
 
+  it("lists the models of the key in its own shape", async () => {
+    const names: string[] = [];
+    for await (const model of caller().anthropic.models.list()) names.push(model.id);
+    expect(names).toContain(CLAUDE.name);
+    await expect(caller().anthropic.models.retrieve(CLAUDE.name)).resolves.toMatchObject({ type: "model" });
+  });
+
   it("passes the version and the betas of the caller, and the key of the company", async () => {
     await caller().anthropic.messages.create(ASKED, { headers: { "anthropic-beta": "some-beta-2026" } });
     const { headers } = await lastUpstream(host());
@@ -84,7 +91,7 @@ function servesGemini(host: () => GatewayHost, caller: () => RouteCaller): void 
   });
 
   it("countTokens, and errors as Google's", async () => {
-    const counted = await call("/v1", "countTokens", { contents });
+    const counted = await call("/v1beta", "countTokens", { contents });
     expect(await counted.json()).toMatchObject({ totalTokens: expect.any(Number) as number });
     const refused = await call("/v1", "generateContent", { contents: [] });
     expect(await refused.json()).toMatchObject({ error: { code: 400, status: "INVALID_ARGUMENT" } });
