@@ -170,8 +170,10 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
     if (!governed && isRead(received.path)) {
       return request.method === "GET" ? read(request, arrived, context) : refuse(arrived, denial("method_not_allowed"));
     }
-    if (!governed && (request.method !== "POST" || isUnserved(received.path)))
-      return refuse(arrived, denial("not_found"));
+    if (!governed && isUnserved(received.path)) {
+      return refuse(arrived, denial("not_found", { detail: "files and batches are not served" }));
+    }
+    if (!governed && request.method !== "POST") return refuse(arrived, denial("not_found"));
     if (request.method !== "POST") return refuse(arrived, denial("method_not_allowed"));
     const route = governed ?? passthroughRoute(received.path);
     const asked = { request, received, route, clientAddress: context.clientAddress, body: { current: undefined } };

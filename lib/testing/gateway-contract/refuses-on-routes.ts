@@ -86,6 +86,21 @@ const BAD: readonly (readonly [path: string, body: string])[] = [
   ],
 ];
 
+/** No answer cost more than was held for it. */
+async function expectHoldsCoverCosts(host: GatewayHost, { made }: RouteCaller): Promise<void> {
+  const { pool } = host.bench.books.db;
+  const entries = async () => {
+    await host.bench.book(made.organisationId);
+    const { rows } = await pool.query<{ route: string; short: boolean }>(
+      "SELECT route, amount > held_amount AS short FROM ledger_entries WHERE organisation_id = $1",
+      [made.organisationId],
+    );
+    return rows;
+  };
+  await expect.poll(async () => (await entries()).length).toBeGreaterThanOrEqual(CALLS.length);
+  expect((await entries()).filter(({ short }) => short)).toEqual([]);
+}
+
 export function refusesOnRoutes(host: () => GatewayHost): void {
   let caller: RouteCaller;
   beforeAll(async () => {
@@ -133,6 +148,7 @@ export function refusesOnRoutes(host: () => GatewayHost): void {
       await response.arrayBuffer();
       expect([call.path, response.status]).toEqual([call.path, 200]);
     }
+    await expectHoldsCoverCosts(host(), caller);
     const broke = await routeCallerOf(host(), { budgets: { organisation: 0n } });
     const before = await upstreamCalls(host());
     for (const call of CALLS) {
