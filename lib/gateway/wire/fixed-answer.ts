@@ -3,6 +3,7 @@ import type { Received } from "../exchange";
 import type { Refused } from "../hold";
 import type { ErrorContext, Refusal } from "./error-response";
 import type { Language } from "./messages";
+import { headerName } from "./response-headers";
 import { staticAnswer } from "./routes/static-answer";
 
 const DEFAULT_TEXTS: Readonly<Record<Language, string>> = {
@@ -33,7 +34,7 @@ export function fixedAnswer(refused: Refused, received: Received, context: Error
     "content-type": answer.contentType,
     "x-request-id": received.requestId,
     "x-spillway-decision": "static",
-    "x-spillway-requested-model": request.model,
+    "x-spillway-requested-model": headerName(request.model),
     "x-spillway-cost": "0",
     "x-spillway-currency": caller.view.organisation.currency,
   };

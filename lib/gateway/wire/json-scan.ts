@@ -12,7 +12,12 @@ export interface MemberSpan {
 export interface JsonScan {
   readonly members: ReadonlyMap<string, MemberSpan>;
   readonly duplicate: string | undefined;
+  /** Whether objects and lists stand in one another more deeply than anybody may walk. */
+  readonly isTooDeep: boolean;
 }
+
+/** No vendor takes schemas or content half as deep; what walks a body calls itself for every level. */
+const MAX_DEPTH = 200;
 
 const QUOTE = 34;
 const COMMA = 44;
@@ -42,6 +47,7 @@ function decodeName(raw: string): string {
 class Scanner {
   readonly members = new Map<string, MemberSpan>();
   duplicate: string | undefined;
+  isTooDeep = false;
   /** Names seen per open object; null for an open array. */
   private readonly stack: (Set<string> | null)[] = [];
   private expectsName = false;
@@ -82,6 +88,7 @@ class Scanner {
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       this.stack.push(code === OPEN_BRACE ? new Set() : null);
       this.expectsName = code === OPEN_BRACE;
+      if (this.stack.length > MAX_DEPTH) this.isTooDeep = true;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       this.closeMember(at);
       this.stack.pop();
@@ -108,7 +115,7 @@ class Scanner {
 export function scanJson(text: string): JsonScan {
   const scanner = new Scanner(text);
   scanner.run();
-  return { members: scanner.members, duplicate: scanner.duplicate };
+  return { members: scanner.members, duplicate: scanner.duplicate, isTooDeep: scanner.isTooDeep };
 }
 
 /** The text with members set to the given JSON texts; members that are not there yet are put first. */

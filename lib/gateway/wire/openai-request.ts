@@ -112,6 +112,7 @@ export function parseOpenAiRequest(bytes: Uint8Array, kind: "chat" | "embedding"
   }
   if (!isBody(body)) return denial("invalid_request", { detail: "the body must be a JSON object" });
   const scan = scanJson(text);
+  if (scan.isTooDeep) return denial("invalid_request", { detail: "the body is nested too deeply" });
   if (scan.duplicate !== undefined) {
     const param = scan.duplicate.slice(0, 100);
     return denial("invalid_request", { detail: "a name occurs twice in one object", param });

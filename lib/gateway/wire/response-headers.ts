@@ -25,12 +25,19 @@ function rateLimitPair(held: Held, nowMs: number, headers: Record<string, string
   headers.ratelimit = `"${budget.periodKind}";r=${structured(left / divisor)};t=${String(seconds)}`;
 }
 
+const PLAIN = /^[\x20-\x7e]*$/u;
+
+/** A name as a header value: as it is where it is ASCII, else percent-encoded (names of models may be in any script). */
+export function headerName(name: string): string {
+  return PLAIN.test(name) ? name : encodeURIComponent(name);
+}
+
 export function servedHeaders(held: Held, nowMs: number): Record<string, string> {
   const { serving, caller } = held;
   const headers: Record<string, string> = {
     "x-request-id": caller.requestId,
-    "x-spillway-model": serving.model.name,
-    "x-spillway-requested-model": held.request.model,
+    "x-spillway-model": headerName(serving.model.name),
+    "x-spillway-requested-model": headerName(held.request.model),
     "x-spillway-rung": String(held.rungBasisPoints / 100),
     "x-spillway-decision": serving.plan.decision,
     "x-spillway-cache": "miss",

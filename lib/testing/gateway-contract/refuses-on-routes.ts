@@ -60,6 +60,9 @@ const BAD: readonly (readonly [path: string, body: string])[] = [
     [path, "{"] as const,
     [path, "[]"] as const,
   ]),
+  ...["/chat/completions", "/messages", "/responses", "/embeddings"].map(
+    (path) => [path, `{"model":"sandbox-small","messages":${"[".repeat(5000)}${"]".repeat(5000)}}`] as const,
+  ),
   ["/responses", '{"model":"sandbox-small","input":5}'],
   ["/responses", '{"model":"sandbox-small","input":"x","background":true}'],
   ["/responses", '{"model":"sandbox-small","input":"x","max_output_tokens":-1}'],

@@ -141,8 +141,18 @@ function servesProviders(host: () => GatewayHost): void {
       const rates = { inputPerToken, cacheReadPerToken, outputPerToken };
       await addModel(host(), made, { name: `${kind}${base}`, kind: "chat", rates, upstreamModel }, [{ providerId }]);
     }
+    const rates = { inputPerToken: "0.00000015", outputPerToken: "0.0000006" };
+    await addModel(host(), made, { name: "通义 千问", kind: "chat", rates, upstreamModel: "sandbox-small" });
     await publish(host(), made);
     caller = clientsOf(host(), made);
+  });
+
+  it("a model with a name in any script", async () => {
+    const { response } = await caller.openai.chat.completions
+      .create({ model: "通义 千问", messages: USER })
+      .withResponse();
+    expect(decodeURIComponent(response.headers.get("x-spillway-model") ?? "")).toBe("通义 千问");
+    await expectBooksAgree(host(), caller.made, caller.requestId());
   });
 
   it.each(KINDS.map(([kind, base]) => [kind, base] as const))("%s%s, whole and streamed", async (kind, base) => {
