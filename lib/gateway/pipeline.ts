@@ -14,6 +14,7 @@ import type { GatewayAnswer, GatewayRequest } from "./http";
 import type { AnswerHeaders, UpstreamResponse } from "./ports";
 import { UpstreamFailure } from "./ports";
 import { answerBody } from "./stages/answer-body";
+import { answerRaw, isRaw } from "./stages/answer-raw";
 import { answerStream } from "./stages/answer-stream";
 import type { ForwardDeps } from "./stages/forward";
 import { forward } from "./stages/forward";
@@ -74,6 +75,7 @@ async function answerOf(
   const type = upstream.headers["content-type"];
   const isEventStream = typeof type === "string" && type.includes("text/event-stream");
   if (held.request.isStream && isEventStream) return answerStream(held, upstream, ending, context.protocol, deps);
+  if (isRaw(held)) return answerRaw(held, upstream, ending, deps);
   const answer = await answerBody(held, upstream, ending, deps);
   return answer ?? inShapeOf(context.protocol, upstreamErrorAnswer(UNREADABLE, context, 0));
 }

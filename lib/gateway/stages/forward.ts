@@ -8,6 +8,7 @@ import type { FormRequest, JsonRequest } from "../wire/routes/route-request";
 import { isFormRequest } from "../wire/routes/route-request";
 import type { UpstreamFacts } from "../wire/routes/upstream-patches";
 import { formPatches, jsonPatches } from "../wire/routes/upstream-patches";
+import { isRaw } from "./answer-raw";
 import { translatedBody } from "./translation";
 
 export interface ForwardDeps {
@@ -96,7 +97,7 @@ export async function forward(
     headers,
     timeoutMs: deployment.firstByteTimeoutMs ?? deployment.timeoutMs,
     ...(deployment.idleTimeoutMs === null ? {} : { idleTimeoutMs: deployment.idleTimeoutMs }),
-    isStream: held.request.isStream,
+    isStream: held.request.isStream || isRaw(held),
     ...(signal ? { signal } : {}),
   });
 }

@@ -3,7 +3,7 @@ import { embed, generateImage, generateText, streamText } from "ai";
 import { toFile } from "openai";
 import { beforeAll, expect, it } from "vitest";
 import type { GatewayHost } from "./host";
-import { asking, post, raw } from "./host";
+import { asking, post, raw, settled } from "./host";
 import type { RouteCaller } from "./route-caller";
 import { routeCallerOf } from "./route-caller";
 import { expectBooksAgree } from "./route-models";
@@ -131,6 +131,15 @@ export function servesOpenAiRoutes(host: () => GatewayHost): void {
     ).text();
     expect(events).toContain("speech.audio.done");
     expect(await agree()).toBe(3n * 600n + 4n * 12_000n);
+  });
+
+  it("speech is passed on as it comes; who leaves in the middle leaves nothing held", async () => {
+    const body = { model: "sandbox-tts", voice: "alloy", input: "x".repeat(4000) };
+    const answer = await raw(host(), "/audio/speech", post(caller.made.apiKey.secret, JSON.stringify(body)));
+    const reader = answer.body?.getReader();
+    expect((await reader?.read())?.value?.length).toBeGreaterThan(0);
+    await reader?.cancel();
+    await expect.poll(async () => (await settled(host(), caller.made)).held).toBe(0n);
   });
 
   it("moderations and rerank, by the unit and by the token", async () => {
