@@ -15,6 +15,7 @@ import { freePort } from "@/lib/services/free-port";
 import { removeAtEnd } from "@/lib/services/leash";
 import { startPostgres } from "@/lib/services/postgres";
 import { startRedis } from "@/lib/services/redis";
+import { nodeArgsOf } from "@/lib/services/node-args";
 import { throwAwayFolder } from "@/lib/services/throw-away";
 import { waitUntil } from "@/lib/services/wait";
 import { createLogger } from "@/lib/telemetry/logger";
@@ -94,7 +95,7 @@ async function launch(
   const options = {
     name,
     command: process.execPath,
-    args: [...nodeArgs, programIn(bundles, entry)],
+    args: [...nodeArgsOf(entry), ...nodeArgs, programIn(bundles, entry)],
     cwd: folder,
     env: { ...env, ...ports },
     logFile: join(folder, "logs", `${name}.log`),

@@ -1,6 +1,7 @@
 // What the product consists of when it runs on one machine, and the environment each process gets.
 import { join } from "node:path";
 import type { ChildOptions } from "@/lib/services/child";
+import { nodeArgsOf } from "@/lib/services/node-args";
 import { bundleOf } from "../build/build";
 import type { Secrets } from "./secrets";
 
@@ -62,7 +63,7 @@ export function processOptions(name: string, entry: string, setting: ProcessSett
   return {
     name,
     command: process.execPath,
-    args: program,
+    args: [...nodeArgsOf(entry), ...program],
     cwd: setting.root,
     env: setting.dev ? { ...setting.env, NODE_ENV: "development" } : setting.env,
     logFile: join(setting.logs, `${name.replaceAll(" ", "-")}.log`),

@@ -11,6 +11,7 @@
 
   Returns {code, stream id when an event was appended}: 0 noted, 1 known already, 3 not fenced
 ]]
+--- @include "includes/sums.lua"
 --- @include "includes/reservation.lua"
 
 if redis.call("GET", KEYS[2]) == ARGV[2] then return { 3 } end

@@ -48,7 +48,7 @@ local function settle(index, id, key, state, at)
   local cost, input, output, total, currency, amount, book = string.match(ARGV[at + 1], "^(%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+)$")
   local actual = { cost = cost, input_tokens = input, output_tokens = output, total_tokens = total, requests = "1" }
   local head = resolve(stored[index + 1], key, id, "s", actual, total)
-  add(KEYS[3 + count + book], currency, amount, smallNumber(amount), 1)
+  add(sumOf(KEYS[3 + count + book], currency), amount, smallNumber(amount), 1)
   return 0, append("settled", head, ARGV[at + 2])
 end
 

@@ -24,6 +24,6 @@ if deadline and tonumber(deadline) > math.floor(nowMicros(ARGV[3]) / 1000) then 
 resolve(stored, KEYS[1], ARGV[1], "e",
   { cost = ARGV[4], input_tokens = ARGV[5], output_tokens = ARGV[6], total_tokens = ARGV[7], requests = "1" }, tonumber(ARGV[7]))
 redis.call("ZREM", KEYS[3], ARGV[1])
-add(KEYS[5], ARGV[8], ARGV[9], smallNumber(ARGV[9]), 1)
+add(sumOf(KEYS[5], ARGV[8]), ARGV[9], smallNumber(ARGV[9]), 1)
 writeSums()
 return { 0, redis.call("XADD", KEYS[4], "*", "k", "expired", "e", ARGV[10]) }

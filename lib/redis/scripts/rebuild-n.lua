@@ -13,6 +13,7 @@
 
   Returns {code, open reservations}: 0 done, 1 already sound, 2 stream moved, 3 another server, 4 reservations moved, 5 epoch moved
 ]]
+--- @include "includes/sums.lua"
 --- @include "includes/reservation.lua"
 
 local runId = string.match(redis.call("INFO", "server"), "run_id:(%w+)")

@@ -26,7 +26,9 @@ local function countersOf(text)
   local shape = shapes[text]
   if shape then return shape end
   shape = {}
-  for key, meter in string.gmatch(text, "([^|]+)|([^;]+);") do shape[#shape + 1] = { key = key, meter = meter } end
+  for key, meter in string.gmatch(text, "([^|]+)|([^;]+);") do
+    shape[#shape + 1] = { key = key, meter = meter, held = sumOf(key, "h"), settled = sumOf(key, "s") }
+  end
   shapes[text] = shape
   return shape
 end

@@ -29,12 +29,12 @@ local function resolve(stored, reservationKey, reservationId, state, actual, act
     index = index + 1
     if held ~= "-" then
       local counter = counters[index]
-      add(counter.key, "h", held, smallNumber(held), -1)
+      add(counter.held, held, smallNumber(held), -1)
       if actual and counter.meter == "cost" then
-        add(counter.key, "s", actual.cost, costNumber, 1)
+        add(counter.settled, actual.cost, costNumber, 1)
       elseif actual then
         local amount = actual[counter.meter]
-        add(counter.key, "s", amount, smallNumber(amount), 1)
+        add(counter.settled, amount, smallNumber(amount), 1)
       end
     end
   end

@@ -3,16 +3,17 @@
 -- An amount is a decimal text that is not negative; sign is 1 or -1.
 local SUM_DIGITS = 15
 local SUM_MAX = 1000000000000000
-local sums, summed, large = {}, {}, {}
+local sums, large = {}, {}
 
-local function writeSums()
-  for _, key in ipairs(summed) do
-    for field, sum in pairs(sums[key]) do
-      if sum ~= 0 then redis.call("HINCRBY", key, field, string.format("%.0f", sum)) end
-    end
+-- The sum of one field, made where it is not there yet.
+local function sumOf(key, field)
+  local name = key .. "|" .. field
+  local sum = sums[name]
+  if not sum then
+    sum = { key = key, field = field, value = 0 }
+    sums[name] = sum
   end
-  for _, one in ipairs(large) do redis.call("HINCRBY", one[1], one[2], one[3]) end
-  sums, summed, large = {}, {}, {}
+  return sum
 end
 
 -- Nothing for an amount that is to be kept as a text.
@@ -20,18 +21,20 @@ local function smallNumber(amount)
   return #amount <= SUM_DIGITS and tonumber(amount) or nil
 end
 
-local function add(key, field, amount, number, sign)
-  if number == 0 then return end
-  local fields = sums[key]
-  if not fields then
-    fields = {}
-    sums[key] = fields
-    summed[#summed + 1] = key
+local function add(sum, amount, number, sign)
+  local value = number and sum.value + sign * number
+  if value and value < SUM_MAX and value > -SUM_MAX then
+    sum.value = value
+  elseif amount ~= "0" then
+    large[#large + 1] = { sum.key, sum.field, sign < 0 and "-" .. amount or amount }
   end
-  local sum = number and (fields[field] or 0) + sign * number
-  if sum and sum < SUM_MAX and sum > -SUM_MAX then
-    fields[field] = sum
-  else
-    large[#large + 1] = { key, field, sign < 0 and "-" .. amount or amount }
+end
+
+local function writeSums()
+  for _, sum in pairs(sums) do
+    if sum.value ~= 0 then redis.call("HINCRBY", sum.key, sum.field, string.format("%.0f", sum.value)) end
+    sum.value = 0
   end
+  for _, one in ipairs(large) do redis.call("HINCRBY", one[1], one[2], one[3]) end
+  large = {}
 end
