@@ -28,6 +28,7 @@ const RATES: readonly (readonly [kind: string, rates: PriceRates])[] = [
   ["image", { images: [{ size: "1024x1024", quality: "hd", perImage: "0.04" }] }],
   ["image", { ...TEXT, imageOutputPerToken: "0.00004" }],
   ["speech", { perCharacter: "0.00001" }],
+  ["transcription", { inputPerSecond: "0.0001" }],
   ["moderation", { inputPerToken: "0" }],
   ["rerank", { perQuery: "0.002" }],
 ];
