@@ -22,8 +22,6 @@ export function connectHot(url: string, options: { commandTimeoutMs?: number; na
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
-    // Commands of one turn of the loop leave in one write: under load that halves the system calls of both ends.
-    enableAutoPipelining: true,
     maxRetriesPerRequest: 0,
     commandTimeout: options.commandTimeoutMs ?? 2000,
     connectTimeout: 2000,
