@@ -20,6 +20,7 @@ function budget(changes: Partial<BudgetDocument> = {}): BudgetDocument {
     environment: null,
     models: [],
     classes: [],
+    perEndUser: false,
     ...changes,
   };
 }

@@ -18,6 +18,7 @@ export type DenialCode =
   | "request_too_large"
   | "not_found"
   | "method_not_allowed"
+  | "identity_provider_unavailable"
   | "quota_store_unavailable";
 
 export type BudgetScope = ConsumerKind | "key";

@@ -8,7 +8,10 @@ export interface CallScope {
   readonly environment: Environment;
 }
 
-export function budgetApplies(budget: BudgetDocument, scope: CallScope): boolean {
+export function budgetApplies(
+  budget: Pick<BudgetDocument, "environment" | "classes" | "models">,
+  scope: CallScope,
+): boolean {
   if (budget.environment !== null && budget.environment !== scope.environment) return false;
   if (budget.classes.length > 0 && !budget.classes.includes(scope.trafficClass)) return false;
   return budget.models.length === 0 || budget.models.some((pattern) => matchesPattern(pattern, scope.model));
@@ -30,4 +33,12 @@ export function meterAmounts(cost: bigint, inputTokens: number, outputTokens: nu
 /** used / limit in basis points, rounded down; null where the limit is nothing. */
 export function usageRatio(used: bigint, limit: bigint): number | null {
   return limit === 0n ? null : Number((used * 10_000n) / limit);
+}
+
+/**
+ * Under which period a budget that is counted per end user keeps this one's counter. Begins with the period's own id, so it is
+ * sorted, rebuilt and reconciled like it; `endUserId` is a hash (`lib/identity/end-user.ts`), never a name.
+ */
+export function endUserPeriodId(periodId: string, endUserId: string): string {
+  return `${periodId}.${endUserId}`;
 }

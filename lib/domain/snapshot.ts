@@ -28,6 +28,8 @@ export const MODEL_KINDS = [
   "moderation",
   "rerank",
   "completion",
+  /** A path that goes as it is, priced by the call. */
+  "passthrough",
 ] as const;
 
 export const organisationDocument = z.object({
@@ -89,6 +91,8 @@ export const budgetDocument = z.object({
   environment: z.enum(ENVIRONMENTS).nullable(),
   models: z.array(z.string()),
   classes: z.array(z.string()),
+  /** The limit is of each end user, who has a counter of his own (`endUserPeriodId`). */
+  perEndUser: z.boolean().default(false),
 });
 export type BudgetDocument = z.infer<typeof budgetDocument>;
 

@@ -96,6 +96,7 @@ function world(changes: Partial<SnapshotDocuments> = {}) {
       rateLimits: [],
       policies: [],
       models: [model()],
+      issuers: [],
       providers: [
         {
           id: "v",
@@ -182,6 +183,7 @@ describe("a compiled call", () => {
           environment: null,
           models: [],
           classes: [],
+          perEndUser: false,
         },
       ],
     });

@@ -224,6 +224,11 @@ function linesOf(view: OrganisationView, decision: Decision, nowMs: number) {
   return { lines, resetsAtMs, startMs, endMs };
 }
 
+/** A charged line of the usage event, up to the digits of its amount. */
+export function linePrefixOf({ budgetId, periodId, meter }: ReserveBudgetLine): string {
+  return `{"b":"${budgetId}","p":"${periodId}","m":"${meter}","a":"`;
+}
+
 function headServingsOf(servings: CompiledCall["servings"]): string[] {
   return servings.map((serving) => (serving ? `${headPartOf(serving)},` : ""));
 }
@@ -277,7 +282,7 @@ function compile(
     windowEndMs: Math.min(endMs, nextPriceChange(view, nowMs)),
     lines,
     resetsAtMs,
-    linePrefixes: lines.map((line) => `{"b":"${line.budgetId}","p":"${line.periodId}","m":"${line.meter}","a":"`),
+    linePrefixes: lines.map(linePrefixOf),
     headOpening: `${JSON.stringify(opening).slice(0, -1)},`,
     headServings: headServingsOf(servings),
     billingTags: billingTagsOf(chain),

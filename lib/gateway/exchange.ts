@@ -17,10 +17,14 @@ export interface Received {
 }
 
 export interface Authenticated extends Received {
-  readonly keyHash: string;
+  /** For a token a document of this call only: `keyId` is its issuer's, `appId` the consumer it speaks for. */
   readonly key: ApiKeyDocument;
+  /** Tells callers apart also where they come with tokens of one issuer. */
+  readonly callerId: string;
   readonly view: OrganisationView;
   readonly chain: CallerChain;
+  /** The person behind the application, by a token's proof or the caller's header; null where neither says. */
+  readonly endUser: string | null;
 }
 
 export interface Classified extends Authenticated {

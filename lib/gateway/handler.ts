@@ -13,8 +13,8 @@ import { fromWebRequest, jsonAnswer, toWebResponse } from "./http";
 import type { Refused } from "./hold";
 import type { GatewayContext, PipelineDeps } from "./pipeline";
 import { governedCall } from "./pipeline";
-import type { BudgetLedger } from "./ports";
 import { StoreUnavailable } from "./ports";
+import type { MeDeps } from "./routes/me";
 import { meBody, usageBody } from "./routes/me";
 import { modelsBody } from "./routes/models";
 import { authenticate } from "./stages/authenticate";
@@ -100,7 +100,7 @@ function refusalEvent(
     requestId: received.requestId,
     refusedAtMs: nowMs,
     apiKeyId: caller.key.keyId,
-    appId: caller.key.appId,
+    appId: caller.chain.appId,
     consumerPath: [...caller.chain.consumerPath],
     environment: caller.key.environment,
     trafficClass: "trafficClass" in caller ? String(caller.trafficClass) : caller.key.trafficClass,
@@ -156,7 +156,7 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
     const nowMs = deps.clock.nowMs();
     const caller = await authenticate(received, request.headers, context.clientAddress, nowMs, deps);
     if (isDenial(caller)) return refuse(arrived, caller);
-    const body = await readBody(arrived, caller, deps.ledger, nowMs);
+    const body = await readBody(arrived, caller, deps, nowMs);
     if (isDenial(body)) return refuse(arrived, body);
     return jsonAnswer(200, body, { "x-request-id": received.requestId });
   };
@@ -202,12 +202,12 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
 async function readBody(
   { received, protocol }: Arrived,
   caller: Authenticated,
-  ledger: BudgetLedger,
+  deps: MeDeps,
   nowMs: number,
 ): Promise<Denial | object> {
   const { path } = received;
-  if (path === "me") return meBody(caller, ledger, nowMs);
-  if (path === "me/usage") return usageBody(caller, ledger, nowMs);
+  if (path === "me") return meBody(caller, deps, nowMs);
+  if (path === "me/usage") return usageBody(caller, deps, nowMs);
   const name = path === "models" ? undefined : decodeURIComponentSafely(path.slice("models/".length));
   return modelsBody(caller, name, protocol);
 }

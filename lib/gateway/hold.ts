@@ -11,6 +11,7 @@ import type { AttemptDeps, Resting, Tried } from "./attempts";
 import { withTargets } from "./attempts";
 import type { AdapterOf, CompiledCall } from "./compiled-call";
 import { compiledCall } from "./compiled-call";
+import { callOfEndUser } from "./end-user-call";
 import type { Authenticated, Classified, Held, Received } from "./exchange";
 import type { GatewayRequest } from "./http";
 import type { BodyGuard, BudgetLedger, PolicySource, ReserveInput, TokenEstimator } from "./ports";
@@ -213,7 +214,11 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
     const shape = { model: parsed.model, kinds: route.kinds, trafficClass, route: route.route };
     const compiled = compiledCall(caller.view, caller.chain, shape, nowMs, deps.adapterOf);
     if (isDenial(compiled)) return refuse(compiled);
-    const call = withTargets(compiled, deps, following?.tried);
+    const counted = caller.chain.countsEndUsers
+      ? callOfEndUser(compiled, caller, parsed.endUser, deps.hasher)
+      : compiled;
+    if (isDenial(counted)) return refuse(counted);
+    const call = withTargets(counted, deps, following?.tried);
     if ("restingMs" in call) return { ...call, caller };
     const denied = untranslatable(parsed, call);
     if (denied) return refuse(denied);

@@ -4,9 +4,7 @@
  */
 import type { PeriodCache } from "@/lib/domain/period";
 import { createPeriodCache } from "@/lib/domain/period";
-import type { EffectivePolicy, PolicyDocument } from "@/lib/domain/policy";
-import { mergePolicies } from "@/lib/domain/policy";
-import { inRollout } from "@/lib/domain/rollout";
+import type { EffectivePolicy } from "@/lib/domain/policy";
 import type {
   ApiKeyDocument,
   BudgetDocument,
@@ -18,7 +16,10 @@ import type {
   PolicySnapshotDocument,
   ProviderDocument,
   RateLimitDocument,
+  TokenIssuerDocument,
 } from "@/lib/domain/snapshot";
+import type { ChainEnds, ChainSources } from "./caller-chain";
+import { buildChain } from "./caller-chain";
 import type { CompiledCall } from "./compiled-call";
 
 /**
@@ -26,6 +27,7 @@ import type { CompiledCall } from "./compiled-call";
  * that differ in nothing that decides share one chain, so that ten thousand keys are not ten thousand of everything.
  */
 export interface CallerChain {
+  /** The consumer the call is booked on: the key's app, unless another was named. */
   readonly appId: string;
   readonly environment: Environment;
   readonly isVip: boolean;
@@ -36,6 +38,8 @@ export interface CallerChain {
   readonly policy: EffectivePolicy;
   readonly budgets: readonly BudgetDocument[];
   readonly rateLimits: readonly RateLimitDocument[];
+  /** Whether a budget is counted for each end user. */
+  readonly countsEndUsers: boolean;
   /** Compiled calls by model, class and kind. */
   readonly compiled: Map<string, CompiledCall>;
 }
@@ -50,6 +54,10 @@ export interface OrganisationView {
   readonly fx: FxDocument;
   /** Undefined where the key's app is gone. */
   chainOf(key: ApiKeyDocument): CallerChain | undefined;
+  /** The same for a call that is booked on another consumer, or made for a person who is a consumer. */
+  chainFor(key: ApiKeyDocument, bookedId: string, userId: string | null): CallerChain | undefined;
+  /** Consumers of the kind `user` by their exact name. */
+  usersNamed(name: string): readonly ConsumerDocument[];
 }
 
 export interface SnapshotDocuments {
@@ -61,6 +69,7 @@ export interface SnapshotDocuments {
   readonly policies: readonly PolicySnapshotDocument[];
   readonly models: readonly ModelDocument[];
   readonly providers: readonly ProviderDocument[];
+  readonly issuers: readonly TokenIssuerDocument[];
 }
 
 /** The snapshot of one organisation as a PolicySource hands it out: a new object for every change. */
@@ -69,7 +78,6 @@ export interface OrganisationSnapshot {
   readonly documents: SnapshotDocuments;
 }
 
-const MAX_DEPTH = 16;
 /** Chains kept per view; keys with budgets of their own have one each. */
 const MAX_CHAINS = 20_000;
 
@@ -86,25 +94,6 @@ function byOwner<Owned extends { consumerId: string | null; apiKeyId: string | n
   return owners;
 }
 
-/** Root first; undefined when a link is missing or the chain is a ring. */
-function pathTo(consumers: ReadonlyMap<string, ConsumerDocument>, leafId: string): ConsumerDocument[] | undefined {
-  const path: ConsumerDocument[] = [];
-  let next: string | null = leafId;
-  while (next !== null) {
-    const consumer = consumers.get(next);
-    if (!consumer || path.length >= MAX_DEPTH) return undefined;
-    path.unshift(consumer);
-    next = consumer.parentId;
-  }
-  return path;
-}
-
-function policyDocumentFor(policy: PolicySnapshotDocument | undefined, consumerId: string): PolicyDocument | undefined {
-  if (!policy) return undefined;
-  if (policy.rollout && inRollout(policy.id, consumerId, policy.rollout.percent)) return policy.rollout.document;
-  return policy.active?.document;
-}
-
 const views = new WeakMap<OrganisationSnapshot, OrganisationView>();
 
 /** The view of a snapshot, made once. */
@@ -119,32 +108,28 @@ export function viewOf(snapshot: OrganisationSnapshot): OrganisationView {
 function createOrganisationView({ epoch, documents }: OrganisationSnapshot): OrganisationView {
   const { organisation } = documents;
   const consumers = new Map(documents.consumers.map((consumer) => [consumer.id, consumer]));
-  const policies = new Map(documents.policies.map((policy) => [policy.id, policy]));
-  const budgets = byOwner(documents.budgets);
-  const rateLimits = byOwner(documents.rateLimits);
+  const sources: ChainSources = {
+    consumers,
+    policies: new Map(documents.policies.map((policy) => [policy.id, policy])),
+    budgets: byOwner(documents.budgets),
+    rateLimits: byOwner(documents.rateLimits),
+  };
+  let users: ReadonlyMap<string, readonly ConsumerDocument[]> | undefined;
   const chains = new Map<string, CallerChain>();
 
-  const buildChain = (key: ApiKeyDocument): CallerChain | undefined => {
-    const path = pathTo(consumers, key.appId);
-    if (!path) return undefined;
-    const owners = [...path.map((consumer) => consumer.id), key.keyId];
-    const policyIds = [...path.map((consumer) => consumer.policyId), key.policyId];
-    const merged = policyIds.flatMap((policyId) => {
-      const document = policyId === null ? undefined : policyDocumentFor(policies.get(policyId), key.appId);
-      return document ? [document] : [];
-    });
-    return {
-      appId: key.appId,
-      environment: key.environment,
-      isVip: key.isVip,
-      consumers: path,
-      consumerPath: path.map((consumer) => consumer.id),
-      isFrozen: path.some((consumer) => consumer.frozen),
-      policy: mergePolicies(merged),
-      budgets: owners.flatMap((owner) => budgets.get(owner) ?? []),
-      rateLimits: owners.flatMap((owner) => rateLimits.get(owner) ?? []),
-      compiled: new Map(),
-    };
+  const remembered = (id: string, ends: ChainEnds): CallerChain | undefined => {
+    const known = chains.get(id);
+    if (known) return known;
+    const chain = buildChain(sources, ends);
+    if (chain) {
+      if (chains.size >= MAX_CHAINS) chains.clear();
+      chains.set(id, chain);
+    }
+    return chain;
+  };
+  const idOf = (key: ApiKeyDocument): string => {
+    const own = sources.budgets.has(key.keyId) || sources.rateLimits.has(key.keyId) ? key.keyId : "";
+    return `${key.appId} ${key.environment} ${String(key.isVip)} ${key.policyId ?? ""} ${own}`;
   };
 
   return {
@@ -159,17 +144,17 @@ function createOrganisationView({ epoch, documents }: OrganisationSnapshot): Org
     models: new Map(documents.models.map((model) => [model.name, model])),
     providers: new Map(documents.providers.map((provider) => [provider.id, provider])),
     fx: documents.fx,
-    chainOf: (key) => {
-      const own = budgets.has(key.keyId) || rateLimits.has(key.keyId) ? key.keyId : "";
-      const id = `${key.appId} ${key.environment} ${String(key.isVip)} ${key.policyId ?? ""} ${own}`;
-      const known = chains.get(id);
-      if (known) return known;
-      const chain = buildChain(key);
-      if (chain) {
-        if (chains.size >= MAX_CHAINS) chains.clear();
-        chains.set(id, chain);
-      }
-      return chain;
-    },
+    chainOf: (key) => remembered(idOf(key), { key, bookedId: key.appId, userId: null }),
+    chainFor: (key, bookedId, userId) =>
+      remembered(`${idOf(key)} ${bookedId} ${userId ?? ""}`, { key, bookedId, userId }),
+    usersNamed: (name) => (users ??= usersByName(documents.consumers)).get(name) ?? [],
   };
+}
+
+function usersByName(consumers: readonly ConsumerDocument[]): Map<string, readonly ConsumerDocument[]> {
+  const users = new Map<string, ConsumerDocument[]>();
+  for (const consumer of consumers) {
+    if (consumer.kind === "user") users.set(consumer.name, [...(users.get(consumer.name) ?? []), consumer]);
+  }
+  return users;
 }

@@ -98,6 +98,9 @@ export function keysOf(organisationId: string): OrganisationKeys {
   return keys;
 }
 
+/** hash: issuer id -> JSON of its organisation, `iss` and token prefix; belongs to no organisation (issuer-index.ts) */
+export const ISSUER_INDEX = "sw:issuers";
+
 /** Pattern subscription that hears every organisation's changes. */
 export const CHANGE_CHANNEL_PATTERN = "sw:{*}:changed";
 

@@ -18,6 +18,7 @@ import {
   providerDocument,
   rateLimitDocument,
   SNAPSHOT_FIELDS,
+  tokenIssuerDocument,
 } from "@/lib/domain/snapshot";
 import type { OrganisationSnapshot } from "@/lib/gateway/organisation-view";
 import type { PolicySource } from "@/lib/gateway/ports";
@@ -50,6 +51,7 @@ const documentSchemas = {
   p: policySnapshotDocument,
   m: modelDocument,
   v: providerDocument,
+  t: tokenIssuerDocument,
 } as const;
 type DocumentLetter = keyof typeof documentSchemas;
 
@@ -83,6 +85,7 @@ function snapshotOf(cached: CachedOrganisation): OrganisationSnapshot | undefine
       policies: of("p"),
       models: of("m"),
       providers: of("v"),
+      issuers: of("t"),
     },
   };
 }

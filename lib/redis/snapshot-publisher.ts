@@ -1,6 +1,7 @@
 /** The writing side of the PolicySnapshot: one script call puts a compiled change, or the whole, into Redis. */
 import type { Redis } from "ioredis";
 import type { BudgetAmounts } from "@/lib/domain/snapshot";
+import { indexIssuers } from "./issuer-index";
 import { keysOf } from "./keys";
 import { numberAt, runScript } from "./scripts";
 
@@ -77,7 +78,9 @@ export async function pushSnapshot(
     ],
     args,
   );
-  return { outcome: OUTCOMES[numberAt(reply, 0)] ?? "gap", epoch: BigInt(numberAt(reply, 1)) };
+  const outcome = OUTCOMES[numberAt(reply, 0)] ?? "gap";
+  if (outcome !== "gap") await indexIssuers(redis, push.organisationId, push.documents.keys(), push.mode === "whole");
+  return { outcome, epoch: BigInt(numberAt(reply, 1)) };
 }
 
 /** The epoch that stands in Redis; null when none does. */
@@ -96,6 +99,8 @@ export async function removeOrganisationKeys(redis: PublisherRedis, organisation
     cursor = next;
     if (found.length > 0) removed += await redis.unlink(...found);
   } while (cursor !== "0");
+  // Its snapshot is gone, so the index forgets all it had.
+  await indexIssuers(redis, organisationId, [], true);
   return removed;
 }
 

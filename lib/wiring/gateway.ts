@@ -3,7 +3,6 @@
  * Process-wide: Next's bundle and the lean host are two module graphs, so the one instance hangs on `globalThis`.
  */
 import { randomBytes } from "node:crypto";
-import { BlockList, isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gatewayEnv, outboundAllowList } from "@/lib/config/env";
 import { hashApiKey } from "@/lib/config/key-hash";
@@ -15,6 +14,7 @@ import { newId } from "@/lib/domain/ids";
 import type { ProviderDocument } from "@/lib/domain/snapshot";
 import { createGateway, createGatewayCore } from "@/lib/gateway/handler";
 import type { GatewayCore, GatewayHandler } from "@/lib/gateway/handler";
+import { KnownKeys } from "@/lib/gateway/known-keys";
 import { mayUseRoute } from "@/lib/identity/scopes";
 import { refusedBodyMember } from "@/lib/net/body-rules";
 import { headersForCaller } from "@/lib/net/header-rules";
@@ -25,12 +25,15 @@ import { createBudgetLedger } from "@/lib/redis/budget-ledger";
 import type { RedisBudgetLedger } from "@/lib/redis/budget-ledger";
 import { connectHot, connectPatient } from "@/lib/redis/client";
 import type { HotConnection } from "@/lib/redis/client";
+import { IssuerDirectory } from "@/lib/redis/issuer-directory";
 import { RedisPolicySource } from "@/lib/redis/policy-source";
 import { Breakers } from "@/lib/routing/breakers";
 import type { RetrySettings } from "@/lib/routing/retry-plan";
 import { DEFAULT_RETRY } from "@/lib/routing/retry-plan";
 import { createLogger } from "@/lib/telemetry/logger";
 import { InputEstimator } from "@/lib/estimate/estimator";
+import { isAddressAllowed } from "./address-list";
+import { createCallerTokens } from "./caller-tokens";
 import { openTemporarySpool } from "./temporary-spool";
 
 export interface GatewaySettings {
@@ -67,36 +70,6 @@ const COUNT_TIMEOUT_MS = 2_000;
 /** Waits that a caller with a connection open may be asked for; SDKs try again by themselves. */
 const RETRY: RetrySettings = { ...DEFAULT_RETRY, baseDelayMs: 200, maxDelayMs: 2_000, maxRetryAfterMs: 2_000 };
 
-/** Whether an address is on a list of addresses and CIDR ranges. An unknown address is on none. */
-export function isAddressAllowed(allowList: readonly string[], address: string | undefined): boolean {
-  const plain = address?.replace(/^::ffff:(?=\d+\.)/u, "");
-  if (plain === undefined || isIP(plain) === 0) return false;
-  const list = new BlockList();
-  for (const entry of allowList) {
-    const [network = "", prefix] = entry.split("/");
-    const family = isIP(network) === 6 ? "ipv6" : "ipv4";
-    if (isIP(network) === 0) continue;
-    if (prefix === undefined) list.addAddress(network, family);
-    else list.addSubnet(network, Number(prefix), family);
-  }
-  return list.check(plain, isIP(plain) === 6 ? "ipv6" : "ipv4");
-}
-
-const MAX_HASHED_KEYS = 20_000;
-
-/** Hashes a key once while it is in use: an HMAC a call is a tenth of what the gateway itself costs. */
-function keyHasher(pepper: Buffer): (key: string) => string {
-  const hashes = new Map<string, string>();
-  return (key) => {
-    const known = hashes.get(key);
-    if (known !== undefined) return known;
-    const hash = hashApiKey(pepper, key);
-    if (hashes.size >= MAX_HASHED_KEYS) hashes.clear();
-    hashes.set(key, hash);
-    return hash;
-  };
-}
-
 /** Secrets opened once per provider document: documents are replaced when a secret changes. */
 function secretOpener(masterKey: Buffer) {
   const opened = new WeakMap<ProviderDocument, string>();
@@ -131,13 +104,17 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
   });
   const outbound = outboundPolicy({ allow: settings.outboundAllow ?? [] });
   const providers = createHttpClient({ openSecret: secretOpener(settings.masterKey), outbound });
+  const directory = new IssuerDirectory(connection, clock);
+  const tokens = createCallerTokens({ policies, directory, clock, masterKey: settings.masterKey, outbound });
   const estimator = new InputEstimator({ pool: { timeoutMs: COUNT_TIMEOUT_MS } });
   const core = createGatewayCore({
     policies,
     ledger,
     providers,
     clock,
-    hasher: { hash: keyHasher(settings.pepper) },
+    hasher: { hash: (text) => hashApiKey(settings.pepper, text) },
+    knownKeys: new KnownKeys(),
+    verifyToken: tokens.verify,
     tagger: { tag: (parts) => signRequestTag(settings.pepper, parts) },
     isAddressAllowed,
     mayUsePath: (scopes, path) => mayUseRoute(scopes, path, true),
@@ -160,6 +137,7 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
     await ledger.close();
     await policies.close();
     await providers.close();
+    await tokens.close();
     await estimator.close();
     await connection.close();
   };

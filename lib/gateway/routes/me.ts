@@ -1,8 +1,9 @@
 /** `GET /me` and `GET /me/usage`: a key's own limits as they bite right now. Works when the budget is gone. */
 import type { Period } from "@/lib/domain/period";
 import type { BudgetDocument } from "@/lib/domain/snapshot";
+import { countedPeriodId } from "../end-user-call";
 import type { Authenticated } from "../exchange";
-import type { BudgetBalance, BudgetLedger } from "../ports";
+import type { BudgetBalance, BudgetLedger, KeyHasher } from "../ports";
 
 interface StandingBudget {
   readonly budget: BudgetDocument;
@@ -10,14 +11,22 @@ interface StandingBudget {
   readonly balance: BudgetBalance;
 }
 
-async function standing(caller: Authenticated, ledger: BudgetLedger, nowMs: number): Promise<StandingBudget[]> {
+export interface MeDeps {
+  readonly ledger: BudgetLedger;
+  readonly hasher: KeyHasher;
+}
+
+async function standing(caller: Authenticated, { ledger, hasher }: MeDeps, nowMs: number): Promise<StandingBudget[]> {
   const lines = caller.chain.budgets.map((budget) => ({
     budget,
     period: caller.view.periods.at(budget.periodKind, nowMs),
   }));
   const balances = await ledger.read(
     caller.view.organisation.id,
-    lines.map(({ budget, period }) => ({ budgetId: budget.id, periodId: period.id })),
+    lines.map(({ budget, period }) => ({
+      budgetId: budget.id,
+      periodId: countedPeriodId(caller, budget, period.id, caller.endUser, hasher),
+    })),
   );
   return lines.flatMap((line, index) => {
     const balance = balances[index];
@@ -41,6 +50,7 @@ function budgetEntry(caller: Authenticated, line: StandingBudget) {
     meter: budget.meter,
     period: budget.periodKind,
     enforcement: budget.enforcement,
+    per_end_user: budget.perEndUser,
     filters: { models: budget.models, classes: budget.classes, environment: budget.environment },
     // Nanos of the currency for cost, pieces for the other meters; texts, because JSON numbers are doubles.
     limit: String(balance.limit),
@@ -75,8 +85,8 @@ function effective(caller: Authenticated, lines: readonly StandingBudget[]) {
     : null;
 }
 
-export async function meBody(caller: Authenticated, ledger: BudgetLedger, nowMs: number): Promise<object> {
-  const lines = await standing(caller, ledger, nowMs);
+export async function meBody(caller: Authenticated, deps: MeDeps, nowMs: number): Promise<object> {
+  const lines = await standing(caller, deps, nowMs);
   const { key, view } = caller;
   return {
     object: "caller",
@@ -100,8 +110,8 @@ export async function meBody(caller: Authenticated, ledger: BudgetLedger, nowMs:
   };
 }
 
-export async function usageBody(caller: Authenticated, ledger: BudgetLedger, nowMs: number): Promise<object> {
-  const lines = await standing(caller, ledger, nowMs);
+export async function usageBody(caller: Authenticated, deps: MeDeps, nowMs: number): Promise<object> {
+  const lines = await standing(caller, deps, nowMs);
   return {
     object: "usage",
     currency: caller.view.organisation.currency,

@@ -1,19 +1,32 @@
-/** Key to caller: `Authorization: Bearer`, `x-api-key` (Anthropic SDK), `api-key` (Azure SDK) or `x-goog-api-key` (Gemini SDK). */
+/**
+ * Who calls: `Authorization: Bearer`, `x-api-key` (Anthropic SDK), `api-key` (Azure SDK) or `x-goog-api-key` (Gemini SDK), with a key
+ * of ours or a token of the organisation's identity provider.
+ */
 import { parseApiKey } from "@/lib/domain/api-key";
 import type { Denial } from "@/lib/domain/denial";
-import { denial } from "@/lib/domain/denial";
+import { denial, isDenial } from "@/lib/domain/denial";
+import type { ApiKeyDocument } from "@/lib/domain/snapshot";
+import { END_USER_HEADER, endUserName } from "@/lib/identity/end-user";
+import { attribute } from "@/lib/identity/entitlement";
 import type { Authenticated, Classified, Received } from "../exchange";
 import type { GatewayRequest } from "../http";
+import type { KnownKey, KnownKeys } from "../known-keys";
+import type { CallerChain, OrganisationView } from "../organisation-view";
 import { viewOf } from "../organisation-view";
-import type { KeyHasher, PolicySource } from "../ports";
+import type { KeyHasher } from "../ports";
+import type { TokenCaller, TokenDeps } from "./token-caller";
+import { tokenCaller } from "./token-caller";
 
-export interface AuthenticateDeps {
-  readonly policies: PolicySource;
+export interface AuthenticateDeps extends TokenDeps {
   readonly hasher: KeyHasher;
+  readonly knownKeys: KnownKeys;
   /** Whether the scopes of a key open a path; asked only where it has scopes. */
   readonly mayUsePath: (scopes: readonly string[], path: string) => boolean;
   readonly isAddressAllowed: (allowList: readonly string[], address: string | undefined) => boolean;
 }
+
+/** How keys of ours begin: what begins so is never shown to an identity provider. */
+const OWN_PREFIX = "sw_";
 
 function presentedKey(headers: GatewayRequest["headers"]): string | null {
   const authorization = headers.get("authorization");
@@ -25,6 +38,13 @@ function presentedKey(headers: GatewayRequest["headers"]): string | null {
   return headers.get("x-api-key") ?? headers.get("api-key") ?? headers.get("x-goog-api-key");
 }
 
+function readKey(text: string, hasher: KeyHasher): KnownKey | undefined {
+  const parsed = parseApiKey(text);
+  if (!parsed.ok) return undefined;
+  const { organisationId, environment } = parsed;
+  return { organisationId, environment, hash: hasher.hash(text) };
+}
+
 /** The caller under the newest view this process has; called again after the view caught up. */
 export async function authenticate(
   received: Received,
@@ -34,41 +54,75 @@ export async function authenticate(
   deps: AuthenticateDeps,
 ): Promise<Authenticated | Denial> {
   const text = presentedKey(headers);
-  const parsed = text === null ? { ok: false as const } : parseApiKey(text);
-  // Unknown, malformed, expired and revoked keys look the same.
-  if (text === null || !parsed.ok) return denial("invalid_api_key");
-  const snapshot = await deps.policies.organisation(parsed.organisationId);
+  // Unknown, malformed, expired and revoked keys look the same, and so do tokens.
+  if (text === null) return denial("invalid_api_key");
+  const known = deps.knownKeys.get(text);
+  if (!known && !text.startsWith(OWN_PREFIX)) {
+    const token = await tokenCaller(text, deps);
+    return isDenial(token) ? token : admitted(received, headers, clientAddress, token, deps);
+  }
+  const read = known ?? readKey(text, deps.hasher);
+  if (!read) return denial("invalid_api_key");
+  const snapshot = await deps.policies.organisation(read.organisationId);
   if (!snapshot) return denial("invalid_api_key");
-  const keyHash = deps.hasher.hash(text);
-  const key = await deps.policies.apiKey(parsed.organisationId, keyHash);
-  if (!key || key.environment !== parsed.environment) return denial("invalid_api_key");
+  const key = await deps.policies.apiKey(read.organisationId, read.hash);
+  if (!key) {
+    if (known) deps.knownKeys.gone(text);
+    return denial("invalid_api_key");
+  }
+  if (!known) deps.knownKeys.found(text, read);
+  if (key.environment !== read.environment) return denial("invalid_api_key");
   if (key.validUntilMs !== null && nowMs >= key.validUntilMs) return denial("invalid_api_key");
-  const view = viewOf(snapshot);
-  const chain = view.chainOf(key);
-  if (!chain) return denial("invalid_api_key");
-  const { requestId, startedMs, route, path, language } = received;
-  // Written out here and below: copying an object by spreading costs more than authenticating it.
-  const caller = { requestId, startedMs, route, path, language, keyHash, key, view, chain };
-  return refusalOf(caller, headers, clientAddress, deps) ?? caller;
+  const caller = { key, callerId: key.keyId, view: viewOf(snapshot), userId: null, endUser: null };
+  return admitted(received, headers, clientAddress, caller, deps);
 }
 
-function refusalOf(
-  { key, chain, path }: Authenticated,
+function admitted(
+  received: Received,
   headers: GatewayRequest["headers"],
   clientAddress: string | undefined,
+  known: TokenCaller,
   deps: AuthenticateDeps,
-): Denial | undefined {
+): Authenticated | Denial {
+  const { key, callerId, view } = known;
+  const { requestId, startedMs, route, path, language } = received;
   if (key.allowedIps.length > 0 && !deps.isAddressAllowed(key.allowedIps, clientAddress)) {
     return denial("consumer_forbidden", { detail: "this key may not be used from this address" });
   }
-  const { scopes } = key;
-  if (scopes.length > 0 && !deps.mayUsePath(scopes, path)) {
+  if (key.scopes.length > 0 && !deps.mayUsePath(key.scopes, path)) {
     return denial("consumer_forbidden", { detail: "this key may not use this route" });
   }
   const claimed = headers.get("x-consumer-id");
-  if (claimed !== null && claimed !== key.appId) return denial("consumer_forbidden");
+  const isPlain = known.userId === null && (claimed === null || claimed === key.appId);
+  const chain = isPlain ? view.chainOf(key) : chainOfClaim(view, key, claimed, known.userId);
+  // A key whose app is gone is no key; a consumer that may not be named is not said to exist.
+  if (!chain) return denial(isPlain ? "invalid_api_key" : "consumer_forbidden");
   if (key.frozen || chain.isFrozen) return denial("consumer_frozen");
-  return undefined;
+  const said = known.endUser === null ? headers.get(END_USER_HEADER) : null;
+  const endUser = said === null ? known.endUser : headerEndUser(said);
+  if (isDenial(endUser)) return endUser;
+  // Written out here and below: copying an object by spreading costs more than authenticating it.
+  return { requestId, startedMs, route, path, language, key, callerId, view, chain, endUser };
+}
+
+function chainOfClaim(
+  view: OrganisationView,
+  key: ApiKeyDocument,
+  claimed: string | null,
+  userId: string | null,
+): CallerChain | undefined {
+  const entitlement = {
+    ownId: key.appId,
+    consumerIds: userId === null ? [] : [userId],
+    subtreeIds: [key.appId, ...key.entitledConsumers],
+  };
+  const attribution = attribute(entitlement, claimed, view.consumers);
+  return attribution.ok ? view.chainFor(key, attribution.consumerId, userId) : undefined;
+}
+
+function headerEndUser(said: string): string | null | Denial {
+  const named = endUserName({ header: said, bodyUser: null, bodyMetadataUserId: null });
+  return named.ok ? named.name : denial("invalid_request", { param: named.param, detail: named.detail });
 }
 
 /** The traffic class comes from the key; a request may claim another only if its key is entitled to it. */
@@ -77,17 +131,18 @@ export function classify(caller: Authenticated, headers: GatewayRequest["headers
   const own = caller.key.trafficClass;
   const isOwn = claim === null || claim === own;
   const isEntitled = isOwn || caller.key.entitledClasses.includes(claim);
-  const { requestId, startedMs, route, path, language, keyHash, key, view, chain } = caller;
+  const { requestId, startedMs, route, path, language, key, callerId, view, chain, endUser } = caller;
   return {
     requestId,
     startedMs,
     route,
     path,
     language,
-    keyHash,
     key,
+    callerId,
     view,
     chain,
+    endUser,
     trafficClass: isOwn || !isEntitled ? own : claim,
     ignoredClaim: isEntitled ? null : claim.slice(0, 60),
   };

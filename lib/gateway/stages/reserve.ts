@@ -24,7 +24,8 @@ function heldPart(estimate: Estimate): string {
 }
 
 function callPart(caller: Classified, request: RouteRequest, attempt: number): string {
-  const endUser = request.endUser === null ? "null" : JSON.stringify(request.endUser);
+  const named = caller.endUser ?? request.endUser;
+  const endUser = named === null ? "null" : JSON.stringify(named);
   return `"requestId":"${caller.requestId}","attempt":${String(attempt)},"apiKeyId":"${caller.key.keyId}","reservedAtMs":${String(caller.startedMs)},"endUser":${endUser},"isStream":${String(request.isStream)},`;
 }
 

@@ -8,6 +8,7 @@ import { outboundPolicy } from "@/lib/net/outbound-policy";
 import { adapterOf } from "@/lib/providers/adapters";
 import { Breakers } from "@/lib/routing/breakers";
 import { DEFAULT_RETRY } from "@/lib/routing/retry-plan";
+import { KnownKeys } from "../known-keys";
 import type { GatewayDeps } from "../handler";
 import type { OrganisationSnapshot } from "../organisation-view";
 import type { BudgetLedger, ProviderClient, ReserveOutcome, UpstreamResponse } from "../ports";
@@ -72,12 +73,13 @@ const SNAPSHOT: OrganisationSnapshot = {
     budgets: [
       {
         ...{ id: "b", consumerId: "app", apiKeyId: null, name: "b", meter: "cost", periodKind: "month" },
-        ...{ enforcement: "enforce", ladder: null, environment: null, models: [], classes: [] },
+        ...{ enforcement: "enforce", ladder: null, environment: null, models: [], classes: [], perEndUser: false },
       },
     ],
     rateLimits: [],
     policies: [],
     models: MODELS,
+    issuers: [],
     providers: KINDS.map((kind) => ({
       ...{ id: kind, kind, name: kind, baseUrl: "http://127.0.0.1:1/v1", secretBox: null },
       ...{ isExternal: false, disabled: false },
@@ -193,6 +195,7 @@ export function world(answers: readonly ScriptedAnswer[], outcomes: readonly Res
     },
     ...{ ledger, providers, adapterOf, answerHeaders: headersForCaller },
     ...{ tagger: { tag: () => "tag" }, clock: { nowMs: () => 1_790_000_000_000 }, hasher: { hash: () => "h" } },
+    ...{ knownKeys: new KnownKeys(), verifyToken: () => Promise.resolve({ ok: false, reason: "unknown_issuer" }) },
     ...{ isAddressAllowed: () => true, mayUsePath: () => true, random: () => 0.5, newBoundary: () => "b" },
     ...{ maxBodyBytes: 1_000_000, maxFormBytes: 1_000_000, breakers: new Breakers(), retry: DEFAULT_RETRY },
     bodyGuard: (body) => refusedBodyMember(body, policy) ?? null,

@@ -41,6 +41,11 @@ const SHAPES: Readonly<Record<Exclude<DenialCode, "budget_exhausted">, HttpShape
   request_too_large: { status: 413, type: "invalid_request_error", code: "request_too_large" },
   not_found: { status: 404, type: "invalid_request_error", code: "not_found" },
   method_not_allowed: { status: 405, type: "invalid_request_error", code: "method_not_allowed" },
+  identity_provider_unavailable: {
+    status: 503,
+    type: "service_unavailable_error",
+    code: "identity_provider_unavailable",
+  },
   quota_store_unavailable: { status: 503, type: "service_unavailable_error", code: "quota_store_unavailable" },
 };
 

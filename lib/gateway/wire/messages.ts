@@ -45,8 +45,8 @@ function budgetText(facts: BudgetFacts, language: Language): string {
 
 const PLAIN: Readonly<Record<DenialCode, Readonly<Record<Language, string>>>> = {
   invalid_api_key: {
-    en: "No valid API key was given. Send it as `Authorization: Bearer <key>`.",
-    "zh-CN": "缺少有效的 API 密钥。请以 `Authorization: Bearer <密钥>` 发送。",
+    en: "No valid API key or token was given. Send it as `Authorization: Bearer <key>`.",
+    "zh-CN": "缺少有效的 API 密钥或令牌。请以 `Authorization: Bearer <密钥>` 发送。",
   },
   model_not_allowed: { en: "This key may not use the model.", "zh-CN": "此密钥无权使用该模型。" },
   model_not_found: { en: "The model does not exist or serves no such route.", "zh-CN": "该模型不存在或不支持此接口。" },
@@ -81,6 +81,10 @@ const PLAIN: Readonly<Record<DenialCode, Readonly<Record<Language, string>>>> = 
   request_too_large: { en: "The body is too large.", "zh-CN": "请求体过大。" },
   not_found: { en: "There is no such route.", "zh-CN": "没有这个接口。" },
   method_not_allowed: { en: "This route does not take that method.", "zh-CN": "该接口不支持此方法。" },
+  identity_provider_unavailable: {
+    en: "The identity provider of this token cannot be asked right now. Try again shortly.",
+    "zh-CN": "暂时无法向该令牌的身份提供方核验，请稍后重试。",
+  },
   quota_store_unavailable: {
     en: "Budgets cannot be checked right now. Try again shortly.",
     "zh-CN": "暂时无法核对预算，请稍后重试。",

@@ -1,0 +1,73 @@
+/** A token of an organisation's identity provider to the key it stands for: one that exists for this call only. */
+import type { ApiKeyDocument } from "@/lib/domain/snapshot";
+import type { Denial } from "@/lib/domain/denial";
+import { denial, isDenial } from "@/lib/domain/denial";
+import { endUserName } from "@/lib/identity/end-user";
+import type { OrganisationView } from "../organisation-view";
+import { viewOf } from "../organisation-view";
+import type { CallerToken, PolicySource, VerifyToken } from "../ports";
+
+export interface TokenDeps {
+  readonly policies: PolicySource;
+  readonly verifyToken: VerifyToken;
+}
+
+export interface TokenCaller {
+  readonly key: ApiKeyDocument;
+  readonly callerId: string;
+  readonly view: OrganisationView;
+  /** The consumer of the person, where the organisation has one. */
+  readonly userId: string | null;
+  /** The person by the provider's word; null where it says none. */
+  readonly endUser: string | null;
+}
+
+const RETRY_MS = 1_000;
+/** Names no route: scopes that are there but empty open nothing, while a key without scopes opens all. */
+const NOTHING = ["none"];
+
+function keyOf(token: CallerToken): ApiKeyDocument {
+  const { issuerId, consumerId, environment, trafficClass, entitledClasses, scopes, expiresAtMs } = token;
+  return {
+    keyId: issuerId,
+    appId: consumerId,
+    name: issuerId,
+    environment,
+    trafficClass,
+    entitledClasses: [...entitledClasses],
+    isVip: false,
+    allowedIps: [],
+    scopes: scopes === null ? [] : scopes.length === 0 ? NOTHING : [...scopes],
+    entitledConsumers: [],
+    policyId: null,
+    validUntilMs: expiresAtMs,
+    frozen: false,
+  };
+}
+
+/** The consumer that is this person, by its id or its name; null where there is none. Nobody may choose between two of one name. */
+function userOf(view: OrganisationView, user: string | null): string | null | Denial {
+  if (user === null || view.consumers.get(user)?.kind === "user") return user;
+  const [first, second] = view.usersNamed(user);
+  if (!second) return first?.id ?? null;
+  return denial("consumer_forbidden", { detail: "two users of the organization have this caller's name" });
+}
+
+/** Every token that is not proved looks the same; only a provider that cannot be asked is told apart. Throws StoreUnavailable. */
+export async function tokenCaller(text: string, deps: TokenDeps): Promise<TokenCaller | Denial> {
+  const token = await deps.verifyToken(text);
+  if (!token.ok) {
+    return token.reason === "unavailable"
+      ? denial("identity_provider_unavailable", { retryAfterMs: RETRY_MS })
+      : denial("invalid_api_key");
+  }
+  const snapshot = await deps.policies.organisation(token.organisationId);
+  if (!snapshot) return denial("invalid_api_key");
+  const view = viewOf(snapshot);
+  const named = endUserName({ header: token.user, bodyUser: null, bodyMetadataUserId: null });
+  if (!named.ok || !view.consumers.has(token.consumerId)) return denial("invalid_api_key");
+  const userId = userOf(view, token.user);
+  if (isDenial(userId)) return userId;
+  const callerId = JSON.stringify([token.issuerId, token.consumerId, token.user]);
+  return { key: keyOf(token), callerId, view, userId, endUser: named.name };
+}
