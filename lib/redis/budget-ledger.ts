@@ -5,6 +5,7 @@ import { headText, StoreUnavailable } from "@/lib/gateway/ports";
 import { readBalances } from "./balances";
 import { OrganisationBatches } from "./batch";
 import type { HotConnection } from "./client";
+import { beforeDeadline, STORE_DEADLINE_MS } from "./deadline";
 import { GatewayCalls } from "./gateway-calls";
 import { keysOf } from "./keys";
 import { packedHold, reserveCommand, reserveOutcome, reserveWords } from "./reserve-command";
@@ -93,7 +94,8 @@ export function createBudgetLedger(options: BudgetLedgerOptions): RedisBudgetLed
   const reserves = new OrganisationBatches<ReserveInput, string>((organisationId) => ({
     run: async (inputs) => {
       const { keys, args } = reserveCommand(inputs, runIdOf(connection), leaseMs, scriptNowMs());
-      return (await runScript(connection.redis, "reserve", keys, args)).map(String);
+      const answers = await beforeDeadline(runScript(connection.redis, "reserve", keys, args), STORE_DEADLINE_MS);
+      return answers.map(String);
     },
     maxItems: MAX_RESERVES,
     waitMs: () => (calls.isBusy(organisationId) ? RESERVE_WAIT_MS : 0),

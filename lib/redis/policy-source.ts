@@ -25,6 +25,7 @@ import type { PolicySource } from "@/lib/gateway/ports";
 import { StoreUnavailable } from "@/lib/gateway/ports";
 import { Absences } from "./absences";
 import type { HotConnection } from "./client";
+import { beforeDeadline, STORE_DEADLINE_MS } from "./deadline";
 import { CHANGE_CHANNEL_PATTERN, keysOf, organisationOfChannel } from "./keys";
 import type { ScriptReply } from "./scripts";
 import { numberAt, runScript, textAt } from "./scripts";
@@ -217,7 +218,7 @@ export class RedisPolicySource implements PolicySource {
 
   private async readKey(organisationId: string, hash: string): Promise<string | null> {
     try {
-      return await this.connection.redis.hget(keysOf(organisationId).apiKeys, hash);
+      return await beforeDeadline(this.connection.redis.hget(keysOf(organisationId).apiKeys, hash), STORE_DEADLINE_MS);
     } catch (error) {
       throw new StoreUnavailable("the key cannot be read", 1000, error);
     }
@@ -236,7 +237,8 @@ export class RedisPolicySource implements PolicySource {
     const keys = keysOf(organisationId);
     try {
       const names = [keys.epoch, keys.changes, keys.snapshot, keys.generation];
-      apply(cached, await runScript(this.connection.redis, "catchUp", names, [cached.epoch]));
+      const reply = runScript(this.connection.redis, "catchUp", names, [cached.epoch]);
+      apply(cached, await beforeDeadline(reply, STORE_DEADLINE_MS));
     } catch (error) {
       throw new StoreUnavailable("the snapshot cannot be read", 1000, error);
     }
