@@ -15,8 +15,10 @@ import { upsertProvider } from "@/lib/control/providers";
 import { ensureGeneration } from "@/lib/control/recovery";
 import { publishAll } from "@/lib/control/snapshots";
 import type { Budget } from "@/lib/domain/entities";
+import type { KeyScope } from "@/lib/domain/key-scopes";
 import { LADDER_TEMPLATES } from "@/lib/domain/ladder-templates";
 import type { PolicyDocument } from "@/lib/domain/policy";
+import type { Environment, Meter } from "@/lib/domain/snapshot";
 import { SANDBOX_PRICES, testPrincipal, uniqueOrganisationId } from "@/lib/testing/factories";
 import type { SandboxModel } from "@/lib/testing/factories";
 import { waitUntil } from "@/lib/services/wait";
@@ -30,11 +32,19 @@ export interface BudgetSpec {
   readonly overflow?: bigint;
   readonly ladder?: string | null;
   readonly periodKind?: "day" | "month";
+  /** Absent: cost; the limit of another meter counts pieces. */
+  readonly meter?: Meter;
 }
 
 export interface KeySpec {
   readonly trafficClass?: string;
   readonly budget?: BudgetSpec;
+  /** Absent: production. */
+  readonly environment?: Environment;
+  readonly scopes?: readonly KeyScope[];
+  /** After it is made; absent: never expires. */
+  readonly expiresInMs?: number;
+  readonly allowedIps?: readonly string[];
 }
 
 export interface NodeSpec {
@@ -54,6 +64,22 @@ export interface CompanySpec {
   readonly policy?: PolicyDocument;
   /** USD per million tokens; absent: what the sandbox charges. */
   readonly prices?: Partial<Record<SandboxModel, { readonly input: string; readonly output: string }>>;
+  /** Origin at which the provider is found; absent: the sandbox itself. */
+  readonly providerOrigin?: string;
+  /** Makes more of it before it is published. */
+  readonly extend?: (made: UnpublishedCompany) => Promise<void>;
+}
+
+/** A company as far as it is made, for what a bench adds by further use cases. */
+export interface UnpublishedCompany {
+  /** They publish nothing. */
+  readonly deps: ControlDeps;
+  readonly organisationId: string;
+  readonly providerId: string;
+  readonly providerSecret: string;
+  readonly nodes: ReadonlyMap<string, string>;
+  readonly budgets: ReadonlyMap<string, Budget>;
+  readonly keys: readonly CompanyKey[];
 }
 
 export interface CompanyKey {
@@ -107,9 +133,11 @@ export async function createCompany(stack: BenchStack, spec: CompanySpec): Promi
   });
   const making: Making = { deps, organisationId, nodes: new Map(), budgets: new Map(), keys: [] };
   const secret = `sandbox-${organisationId}`;
-  await makeModels(making, secret, `${stack.sandbox.url}/v1`, spec.prices ?? {});
+  const baseUrl = `${spec.providerOrigin ?? stack.sandbox.url}/v1`;
+  const providerId = await makeModels(making, secret, baseUrl, spec.prices ?? {});
   const policyId = await makePolicy(making, spec.policy ?? DEFAULT_POLICY);
   await makeNode(making, spec.root, null);
+  await spec.extend?.({ ...making, providerId, providerSecret: secret });
   await publishAll(stack.control, organisationId, { force: true });
   await ensureGeneration(stack.books, organisationId);
   const { nodes, budgets, keys } = making;
@@ -133,11 +161,12 @@ export async function addKey(
     organisationId,
     appId,
     name: "bench key",
-    environment: "production",
+    environment: spec.environment ?? "production",
     trafficClass,
     entitledClasses: [],
-    expiresAtMs: null,
-    allowedIps: [],
+    expiresAtMs: spec.expiresInMs === undefined ? null : Date.now() + spec.expiresInMs,
+    allowedIps: [...(spec.allowedIps ?? [])],
+    scopes: [...(spec.scopes ?? [])],
   });
   const budget =
     spec.budget && (await makeBudget(deps, organisationId, `key of ${app}`, { apiKeyId: apiKey.id }, spec.budget));
@@ -157,7 +186,7 @@ async function makeBudget(
     apiKeyId: null,
     ...target,
     name,
-    meter: "cost",
+    meter: spec.meter ?? "cost",
     periodKind: spec.periodKind ?? "month",
     limitAmount: spec.limit.toString(),
     overflowAmount: (spec.overflow ?? 0n).toString(),
@@ -189,7 +218,7 @@ async function makeModels(
   secret: string,
   baseUrl: string,
   prices: NonNullable<CompanySpec["prices"]>,
-): Promise<void> {
+): Promise<string> {
   const account = {
     name: "Sandbox",
     kind: "sandbox" as const,
@@ -207,6 +236,7 @@ async function makeModels(
     const { input, output } = prices[name] ?? SANDBOX_PRICES[name];
     await addPrice(deps, testPrincipal, { ...ref, currency: "USD", perMillion: { input, output }, effectiveFromMs: 0 });
   }
+  return provider.id;
 }
 
 async function makePolicy({ deps, organisationId }: Making, document: PolicyDocument): Promise<string> {
@@ -226,13 +256,14 @@ async function waitServed(stack: BenchStack, company: Company): Promise<void> {
   const key = company.keys[0];
   if (key === undefined) return;
   for (const gateway of stack.gateways) {
+    let said = "";
     const isServed = async () => {
       const response = await fetch(`${gateway.url}/v1/me`, { headers: { authorization: `Bearer ${key.secret}` } });
-      await response.body?.cancel();
+      said = `${String(response.status)} ${await response.text()}`;
       return response.status === 200;
     };
     if (!(await waitUntil(isServed, { timeoutMs: 10_000, everyMs: 20 }))) {
-      throw new Error(`${gateway.name} does not serve ${company.organisationId}`);
+      throw new Error(`${gateway.name} does not serve ${company.organisationId}: ${said}`);
     }
   }
 }

@@ -208,7 +208,8 @@ export async function waitQuiet(stack: BenchStack, owners: readonly BookOwner[],
     for (const { organisationId } of owners) {
       const keys = keysOf(organisationId);
       // The connection may be lost while a bench kills what is behind it; then it is not quiet.
-      const [waiting, open] = await Promise.all([redis.xlen(keys.usage), redis.zcard(keys.deadlines)]).catch(() => [
+      // Open ones are read first: what ends between the two stands in the stream by the second.
+      const [open, waiting] = await Promise.all([redis.zcard(keys.deadlines), redis.xlen(keys.usage)]).catch(() => [
         1, 1,
       ]);
       if (waiting > 0 || open > 0) return false;
