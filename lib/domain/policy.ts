@@ -76,6 +76,14 @@ export const policyDocumentSchema = z.strictObject({
   /** Answer of the `static` action by locale. */
   staticText: z.record(z.string(), z.string().max(4000)).optional(),
   fallbackPrice: fallbackPriceSchema.optional(),
+  /** Opt-in: how long the answer of a call with an Idempotency-Key is kept, encrypted, to be replayed. Absent or 0: not at all. */
+  answerKeepSeconds: z
+    .int()
+    .min(0)
+    .max(7 * 86_400)
+    .optional(),
+  /** Opt-in: for so long the same body from the same key is the same call, though it has no Idempotency-Key. */
+  retryWindowSeconds: z.int().min(0).max(600).optional(),
 });
 export type PolicyDocument = z.infer<typeof policyDocumentSchema>;
 
@@ -92,6 +100,8 @@ export interface EffectivePolicy {
   readonly staticText: Readonly<Record<string, string>>;
   /** Null: a call of a model without a price is refused. */
   readonly fallbackPrice: FallbackPrice | null;
+  readonly answerKeepSeconds: number;
+  readonly retryWindowSeconds: number;
 }
 
 export const DEFAULT_OUTPUT_CAP_TOKENS = 4096;
@@ -122,6 +132,8 @@ export function mergePolicies(documents: readonly PolicyDocument[]): EffectivePo
     unknownOutcome: merged.unknownOutcome ?? "hold",
     staticText: merged.staticText ?? {},
     fallbackPrice: merged.fallbackPrice ?? null,
+    answerKeepSeconds: merged.answerKeepSeconds ?? 0,
+    retryWindowSeconds: merged.retryWindowSeconds ?? 0,
   };
 }
 

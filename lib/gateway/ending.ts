@@ -1,4 +1,5 @@
 /** A reservation ends exactly once, whoever comes first: the answer, the client hanging up, an error, the last resort. */
+import type { Outcome } from "@/lib/domain/usage-event";
 import type { Held } from "./exchange";
 import type { BudgetLedger, TokenEstimator } from "./ports";
 import type { Cost, Measured } from "./stages/settle";
@@ -12,6 +13,8 @@ export interface Ending {
   void(): Promise<void>;
   /** For an attempt whose end nobody saw: booked as the policy says, estimated, corrected by the bill. */
   unknown(statusCode: number | null): Promise<void>;
+  /** How it ended; undefined while it stands. */
+  readonly outcome: () => Outcome | "void" | undefined;
   /** Settles when the reservation has ended, in whatever way. */
   readonly over: Promise<void>;
 }
@@ -24,6 +27,7 @@ export interface EndingDeps {
 
 export function createEnding(held: Held, deps: EndingDeps): Ending {
   let ended: Promise<void> | undefined;
+  let outcome: Outcome | "void" | undefined;
   let signal: (value: Promise<void>) => void = () => undefined;
   const over = new Promise<void>((resolve) => {
     signal = resolve;
@@ -39,6 +43,7 @@ export function createEnding(held: Held, deps: EndingDeps): Ending {
   });
   const end = (measured: Measured | null, cost: Cost | null): Promise<void> => {
     if (!ended) {
+      outcome = measured?.outcome ?? "void";
       // Usage that cannot be priced (a provider's nonsense) must not leave the money held for ever.
       ended = conclusion(measured, cost).catch(() => conclusion(unknown(measured?.statusCode ?? null), null));
       signal(ended);
@@ -48,6 +53,7 @@ export function createEnding(held: Held, deps: EndingDeps): Ending {
   return {
     over,
     isOver: () => ended !== undefined,
+    outcome: () => outcome,
     settle: (measured, cost) => {
       const { counted } = held;
       if (counted && !measured.isEstimated) {

@@ -10,7 +10,7 @@ import type { RefusalEvent } from "@/lib/domain/usage-event";
 import type { Authenticated, Received } from "./exchange";
 import type { GatewayAnswer, GatewayRequest } from "./http";
 import { fromWebRequest, jsonAnswer, toWebResponse } from "./http";
-import type { Refused } from "./hold";
+import type { Asked, Refused } from "./hold";
 import type { GatewayContext, PipelineDeps } from "./pipeline";
 import { governedCall } from "./pipeline";
 import { StoreUnavailable } from "./ports";
@@ -18,6 +18,7 @@ import type { MeDeps } from "./routes/me";
 import { meBody, usageBody } from "./routes/me";
 import { modelsBody } from "./routes/models";
 import { authenticate } from "./stages/authenticate";
+import { replayEvent } from "./stages/claim";
 import type { ErrorContext } from "./wire/error-response";
 import { refusalAnswer, upstreamErrorAnswer } from "./wire/error-response";
 import { languageOf } from "./wire/messages";
@@ -175,11 +176,13 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
     }
     if (!governed && request.method !== "POST") return refuse(arrived, denial("not_found"));
     if (request.method !== "POST") return refuse(arrived, denial("method_not_allowed"));
-    const route = governed ?? passthroughRoute(received.path);
-    const asked = { request, received, route, clientAddress: context.clientAddress, body: { current: undefined } };
+    const asked = askedOf(request, arrived, context);
     const errors = (caller: Authenticated | undefined): ErrorContext => errorContext(arrived, caller);
     const result = await governedCall({ asked, context, errorContext: errors, deps });
-    return "refusal" in result ? answerRefusal(arrived, result) : result;
+    if ("refusal" in result) return answerRefusal(arrived, result);
+    if (!("replayed" in result)) return result;
+    deps.ledger.refused(replayEvent(result, deps.clock.nowMs()));
+    return result.replayed;
   };
 
   /** The last resort: a store that is away, or a bug of ours. */
@@ -196,6 +199,17 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
   return (request, context) => {
     const arrived = arrive(request, deps.clock.nowMs());
     return dispatch(request, arrived, context).catch((error: unknown) => answerFailure(error, arrived));
+  };
+}
+
+function askedOf(request: GatewayRequest, { received, governed }: Arrived, context: GatewayContext): Asked {
+  return {
+    request,
+    received,
+    route: governed ?? passthroughRoute(received.path),
+    clientAddress: context.clientAddress,
+    body: { current: undefined },
+    claim: { current: undefined, outcome: () => undefined },
   };
 }
 

@@ -19,6 +19,8 @@ import type { ReadBodyDeps } from "./stages/read-body";
 import { readRequest } from "./stages/read-body";
 import type { AuthenticateDeps } from "./stages/authenticate";
 import { authenticate, classify } from "./stages/authenticate";
+import type { ClaimDeps, ClaimSlot, Replayed } from "./stages/claim";
+import { claimCall } from "./stages/claim";
 import type { CountedInput, CountedInputs } from "./stages/estimate";
 import type { ReserveAgain, StaticRung } from "./stages/reserve";
 import { isTight, reserve } from "./stages/reserve";
@@ -30,7 +32,7 @@ import type { GovernedRoute } from "./wire/routes/governed-routes";
 import type { RouteRequest } from "./wire/routes/route-request";
 import { isFormRequest } from "./wire/routes/route-request";
 
-export interface HoldDeps extends AuthenticateDeps, AttemptDeps, ReadBodyDeps {
+export interface HoldDeps extends AuthenticateDeps, AttemptDeps, ReadBodyDeps, ClaimDeps {
   readonly policies: PolicySource;
   readonly ledger: BudgetLedger;
   readonly adapterOf: AdapterOf;
@@ -55,6 +57,8 @@ export interface Asked {
   readonly clientAddress: string | undefined;
   /** The body, once it has been read: once a call, however often it is decided. */
   readonly body: { current: RouteRequest | undefined };
+  /** Claimed once a call, as soon as its body is read. */
+  readonly claim: ClaimSlot;
 }
 
 /** An attempt after one that failed. */
@@ -63,7 +67,7 @@ export interface Following {
   readonly tried: Tried;
 }
 
-export type HoldResult = Held | Refused | (Resting & { readonly caller: Authenticated });
+export type HoldResult = Held | Refused | Replayed | (Resting & { readonly caller: Authenticated });
 
 /** Snapshot behind, period over, or both, each a few times in a row under constant change. */
 const MAX_ROUNDS = 6;
@@ -208,6 +212,8 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
       asked.body.current = result;
       const refused = refusedContent(result, deps);
       if (refused) return refuse(refused);
+      const replayed = await claimCall(caller, request, result, asked.claim, deps);
+      if (replayed) return isDenial(replayed) ? refuse(replayed) : replayed;
     }
     const parsed: RouteRequest = asked.body.current;
     const { trafficClass } = caller;

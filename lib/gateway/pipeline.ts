@@ -16,8 +16,10 @@ import { UpstreamFailure } from "./ports";
 import { answerBody } from "./stages/answer-body";
 import { answerRaw, isRaw } from "./stages/answer-raw";
 import { answerStream } from "./stages/answer-stream";
+import type { Replayed } from "./stages/claim";
 import type { ForwardDeps } from "./stages/forward";
 import { forward } from "./stages/forward";
+import { endClaim } from "./stages/keep-answer";
 import type { AttemptFailure } from "./stages/upstream-error";
 import { failureOfAnswer, failureOfTransport } from "./stages/upstream-error";
 import type { ErrorContext } from "./wire/error-response";
@@ -151,8 +153,9 @@ async function holdNext(
 async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
   const { asked, context, errorContext, deps } = exchange;
   const errors = errorContext(first.caller);
-  // A plain call is read to its end whatever the client does: nobody aborts it.
-  const client = first.request.isStream ? watchClient(asked.request, first) : undefined;
+  // A plain call, and one that a retry may ask for, is read to its end whatever the client does: nobody aborts it.
+  const mayLeave = first.request.isStream && !asked.claim.current;
+  const client = mayLeave ? watchClient(asked.request, first) : undefined;
   let held = first;
   let tried: Tried = new Set();
   for (;;) {
@@ -163,6 +166,7 @@ async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
       const result = await attempt(held, asked.request, ending, client, errors, deps);
       if (!isFailure(result)) {
         isDone = true;
+        asked.claim.outcome = ending.outcome;
         return result;
       }
       const isGone = client?.isGone() === true;
@@ -181,10 +185,10 @@ async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
   }
 }
 
-async function holdAndServe(exchange: Exchange): Promise<GatewayAnswer | Refused> {
+async function holdAndServe(exchange: Exchange): Promise<GatewayAnswer | Refused | Replayed> {
   const { asked, errorContext, deps } = exchange;
   const result = await hold(asked, deps);
-  if ("refusal" in result) return result;
+  if ("refusal" in result || "replayed" in result) return result;
   if (!("restingMs" in result)) return serve(result, exchange);
   const errors = errorContext(result.caller);
   const problem = { status: 503, code: "upstream_error", retryAfterMs: result.restingMs } as const;
@@ -192,11 +196,16 @@ async function holdAndServe(exchange: Exchange): Promise<GatewayAnswer | Refused
 }
 
 /** Serves one governed call, or says why it was refused. Throws StoreUnavailable where nothing could be decided. */
-export async function governedCall(exchange: Exchange): Promise<GatewayAnswer | Refused> {
+export async function governedCall(exchange: Exchange): Promise<GatewayAnswer | Refused | Replayed> {
+  const { asked, context, deps } = exchange;
   try {
-    return await holdAndServe(exchange);
+    const result = await holdAndServe(exchange);
+    if (!asked.claim.current || "refusal" in result || "replayed" in result) return result;
+    return await endClaim(asked.claim, result, deps, context.waitUntil);
   } finally {
-    const { current } = exchange.asked.body;
+    // What was not served may be asked for again under the same name.
+    if (asked.claim.current) await deps.claims?.release(asked.claim.current.claim);
+    const { current } = asked.body;
     if (current && isFormRequest(current)) await current.form.discard();
   }
 }

@@ -156,6 +156,50 @@ export interface BudgetLedger {
   refused(event: RefusalEvent): void;
 }
 
+/** An answer as the first caller got it. */
+export interface KeptAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/** A call that must not run twice. */
+export interface CallClaim {
+  readonly organisationId: string;
+  /** Hexadecimal: of the caller and of the name it gave the call. */
+  readonly id: string;
+  /** Hexadecimal: of what is asked for. */
+  readonly content: string;
+  /** Of the call that has the claim. */
+  readonly requestId: string;
+}
+
+export type ClaimOutcome =
+  | { readonly code: "claimed" }
+  /** The call with this name asks for something else. */
+  | { readonly code: "mismatch" }
+  /** Still running after the longest wait. */
+  | { readonly code: "running" }
+  | { readonly code: "kept"; readonly answer: KeptAnswer }
+  | { readonly code: "not_kept" };
+
+/** Who has which call, and what came of it. */
+export interface CallClaims {
+  /** The hash of parts, hexadecimal, for the members of a claim. */
+  fingerprint(parts: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>): Promise<string>;
+  /**
+   * Claims the call, and renews the claim until it is ended or this process dies. Where another has it, waits for its end, for a
+   * bounded time and until the signal. Throws StoreUnavailable.
+   */
+  claim(claim: CallClaim, signal: AbortSignal): Promise<ClaimOutcome>;
+  /** Ends a claim of a call that was served: nobody runs it again for `keepMs`. Null: its answer is not kept. Never rejects. */
+  keep(claim: CallClaim, answer: KeptAnswer | null, keepMs: number): Promise<void>;
+  /** Frees the name of a call that was not served. Never rejects. */
+  release(claim: CallClaim): Promise<void>;
+  /** The longest body that is kept. */
+  readonly maxBytes: number;
+}
+
 /** A body that is not in memory: a form with its files in a spool. */
 export interface StreamedBody {
   readonly contentLength: number;

@@ -56,6 +56,8 @@ export interface OrganisationKeys {
   readonly concurrency: (rateLimitId: string) => string;
   /** hash by UTC day: price currency -> settled nanos; the Redis side of the three books */
   readonly book: (day: string) => string;
+  /** hash: a call that must not run twice (scripts/claim-call-1.lua); `hash` is hexadecimal */
+  readonly claim: (hash: string) => string;
 }
 
 const MAX_CACHED = 10_000;
@@ -86,6 +88,7 @@ function build(organisationId: string): OrganisationKeys {
     tokenRate: (rateLimitId) => `${prefix}tpm:${rateLimitId}`,
     concurrency: (rateLimitId) => `${prefix}cc:${rateLimitId}`,
     book: (day) => `${prefix}book:${day}`,
+    claim: (hash) => `${prefix}once:${hash}`,
   };
 }
 

@@ -23,6 +23,8 @@ import { adapterOf } from "@/lib/providers/adapters";
 import { createHttpClient } from "@/lib/providers/http-client";
 import { createBudgetLedger } from "@/lib/redis/budget-ledger";
 import type { RedisBudgetLedger } from "@/lib/redis/budget-ledger";
+import type { CallClaimsOptions } from "@/lib/redis/call-claims";
+import { createCallClaims } from "@/lib/redis/call-claims";
 import { connectHot, connectPatient } from "@/lib/redis/client";
 import type { HotConnection } from "@/lib/redis/client";
 import { IssuerDirectory } from "@/lib/redis/issuer-directory";
@@ -48,6 +50,8 @@ export interface GatewaySettings {
   readonly outboundAllow?: readonly string[];
   readonly retry?: Partial<RetrySettings>;
   readonly leaseMs?: number;
+  /** Bounds of calls that must not run twice. */
+  readonly claims?: Partial<Pick<CallClaimsOptions, "waitMs" | "maxBytes" | "maxWaiting">>;
   readonly onFault?: (error: unknown, requestId: string) => void;
 }
 
@@ -84,11 +88,13 @@ function secretOpener(masterKey: Buffer) {
   };
 }
 
-export function buildGateway(settings: GatewaySettings): RunningGateway {
-  const clock = settings.clock ?? systemClock;
-  const connection = connectHot(settings.redisUrl);
-  const policies = new RedisPolicySource(connection, connectPatient(settings.redisUrl, "spillway-changes"));
-  const ledger = createBudgetLedger({
+function ledgerOf(
+  settings: GatewaySettings,
+  connection: HotConnection,
+  policies: RedisPolicySource,
+  clock: Clock,
+): RedisBudgetLedger {
+  return createBudgetLedger({
     connection,
     gatewayId: newId("gw", clock.nowMs()),
     clock,
@@ -102,14 +108,27 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
     // A clock of a test's own must be the scripts' clock too.
     ...(settings.clock === undefined ? {} : { scriptNowMs: () => String(clock.nowMs()) }),
   });
+}
+
+function claimsOf({ masterKey, leaseMs, claims }: GatewaySettings, connection: HotConnection) {
+  return createCallClaims({ connection, masterKey, sleep, ...(leaseMs === undefined ? {} : { leaseMs }), ...claims });
+}
+
+export function buildGateway(settings: GatewaySettings): RunningGateway {
+  const clock = settings.clock ?? systemClock;
+  const connection = connectHot(settings.redisUrl);
+  const policies = new RedisPolicySource(connection, connectPatient(settings.redisUrl, "spillway-changes"));
+  const ledger = ledgerOf(settings, connection, policies, clock);
   const outbound = outboundPolicy({ allow: settings.outboundAllow ?? [] });
   const providers = createHttpClient({ openSecret: secretOpener(settings.masterKey), outbound });
   const directory = new IssuerDirectory(connection, clock);
   const tokens = createCallerTokens({ policies, directory, clock, masterKey: settings.masterKey, outbound });
   const estimator = new InputEstimator({ pool: { timeoutMs: COUNT_TIMEOUT_MS } });
+  const claims = claimsOf(settings, connection);
   const core = createGatewayCore({
     policies,
     ledger,
+    claims,
     providers,
     clock,
     hasher: { hash: (text) => hashApiKey(settings.pepper, text) },
@@ -134,6 +153,7 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
   });
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
+    claims.close();
     await ledger.close();
     await policies.close();
     await providers.close();

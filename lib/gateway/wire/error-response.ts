@@ -37,6 +37,9 @@ const SHAPES: Readonly<Record<Exclude<DenialCode, "budget_exhausted">, HttpShape
   concurrency_limit_exceeded: { status: 429, type: "requests", code: "concurrency_limit_exceeded" },
   max_cost_exceeded: { status: 400, type: "invalid_request_error", code: "max_cost_exceeded" },
   price_missing: { status: 422, type: "invalid_request_error", code: "price_missing" },
+  idempotency_mismatch: { status: 422, type: "idempotency_error", code: "idempotency_mismatch" },
+  idempotency_in_progress: { status: 409, type: "idempotency_error", code: "idempotency_in_progress" },
+  idempotency_not_kept: { status: 409, type: "idempotency_error", code: "idempotency_not_kept" },
   invalid_request: { status: 400, type: "invalid_request_error", code: "invalid_request" },
   request_too_large: { status: 413, type: "invalid_request_error", code: "request_too_large" },
   not_found: { status: 404, type: "invalid_request_error", code: "not_found" },
@@ -96,7 +99,8 @@ export interface Refusal {
 export function refusalAnswer(refusal: Denial, context: ErrorContext, random: number): Refusal {
   const shape = shapeOf(refusal, context);
   const headers: Record<string, string> = { "content-type": "application/json", "x-request-id": context.requestId };
-  if (refusal.code === "budget_exhausted") headers["x-should-retry"] = "false";
+  if (refusal.code === "budget_exhausted" || refusal.code === "idempotency_not_kept")
+    headers["x-should-retry"] = "false";
   else if (refusal.retryAfterMs !== undefined) Object.assign(headers, retryHeaders(refusal.retryAfterMs, random));
   if (refusal.rungBasisPoints !== undefined) headers["x-spillway-rung"] = String(refusal.rungBasisPoints / 100);
   const error: Record<string, unknown> = {

@@ -77,6 +77,18 @@ const PLAIN: Readonly<Record<DenialCode, Readonly<Record<Language, string>>>> = 
     en: "The model has no price, so its cost cannot be held.",
     "zh-CN": "该模型没有价格，无法预留费用。",
   },
+  idempotency_mismatch: {
+    en: "This Idempotency-Key was used for another request. Use a new key for each request.",
+    "zh-CN": "该 Idempotency-Key 已用于另一请求，请为每个请求使用新的键。",
+  },
+  idempotency_in_progress: {
+    en: "The call with this Idempotency-Key is still running. Ask again to get its answer.",
+    "zh-CN": "使用该 Idempotency-Key 的调用仍在进行，请稍后再次请求以获取结果。",
+  },
+  idempotency_not_kept: {
+    en: "The call with this Idempotency-Key was served and its answer was not kept. It is not run again; use a new key to pay for another answer.",
+    "zh-CN": "使用该 Idempotency-Key 的调用已完成，但结果未被保存。不会再次执行；如需重新调用并付费，请使用新的键。",
+  },
   invalid_request: { en: "The request is not valid.", "zh-CN": "请求无效。" },
   request_too_large: { en: "The body is too large.", "zh-CN": "请求体过大。" },
   not_found: { en: "There is no such route.", "zh-CN": "没有这个接口。" },
