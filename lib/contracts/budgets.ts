@@ -29,6 +29,8 @@ export const createBudgetInput = z
     consumerId: idText.nullable(),
     apiKeyId: idText.nullable(),
     meter: z.enum(METERS),
+    /** Counts each end user by himself, from now on. Cannot be changed: it would be another budget. */
+    perEndUser: z.boolean().optional(),
   })
   .refine((input) => (input.consumerId === null) !== (input.apiKeyId === null), {
     path: ["consumerId"],

@@ -34,13 +34,14 @@ export async function listOverAllocations(change: Change, budget: Budget): Promi
   });
 }
 
-/** Budgets with filters count a part only, so their limits cannot be added up. */
+/** Budgets with filters count a part only, and those of end users each their own, so their limits cannot be added up. */
 function isPlain(budget: Budget): boolean {
   return (
     budget.archivedAt === null &&
     budget.consumerId !== null &&
     budget.environment === null &&
     budget.models.length === 0 &&
-    budget.classes.length === 0
+    budget.classes.length === 0 &&
+    !budget.perEndUser
   );
 }

@@ -10,7 +10,16 @@ import type { Change } from "./change";
 
 type Counted = Pick<
   Budget,
-  "id" | "organisationId" | "consumerId" | "apiKeyId" | "meter" | "periodKind" | "environment" | "models" | "classes"
+  | "id"
+  | "organisationId"
+  | "consumerId"
+  | "apiKeyId"
+  | "meter"
+  | "periodKind"
+  | "environment"
+  | "models"
+  | "classes"
+  | "perEndUser"
 >;
 
 /**
@@ -22,6 +31,8 @@ export async function openingFor(
   budget: Counted,
 ): Promise<{ openingPeriodId: string; openingAmount: bigint }> {
   const period = periodAt(budget.periodKind, change.nowMs, calendarOf(change.organisation));
+  // Whose the past calls were is not known well enough to limit people by it.
+  if (budget.perEndUser) return { openingPeriodId: period.id, openingAmount: 0n };
   const counted = await sumLedgerForBudget(change.tx, budget, period);
   const charged = await findBudgetRollup(change.tx, budget.organisationId, budget.id, period.id);
   return { openingPeriodId: period.id, openingAmount: counted - charged };

@@ -56,7 +56,8 @@ export async function createBudget(
     await change.require("budget.write", node);
     const consumer = found(await findConsumer(change.tx, organisationId, node));
     if (consumer.archivedAt !== null) throw invalidFields({ consumerId: "archived" });
-    const draft = { ...values, ...amounts, organisationId, id: newId("bud", change.nowMs) };
+    const perEndUser = values.perEndUser ?? false;
+    const draft = { ...values, ...amounts, perEndUser, organisationId, id: newId("bud", change.nowMs) };
     const opening = await openingFor(change, draft);
     const budget = await insertBudget(change.tx, { ...draft, ...opening, createdById: principal.userId });
     change.touch("budget", budget.id);

@@ -137,7 +137,8 @@ const ORPHAN_FIELDS = {
 } satisfies Partial<UsageEvent>;
 
 function isCharged(budget: Budget, path: readonly string[], key: ApiKey | null, model: string): boolean {
-  if (budget.archivedAt !== null) return false;
+  // Whose end user it was is not on a bill.
+  if (budget.archivedAt !== null || budget.perEndUser) return false;
   const isOnChain = budget.consumerId === null ? budget.apiKeyId === key?.id : path.includes(budget.consumerId);
   const scope = { model, trafficClass: key?.trafficClass ?? "general", environment: key?.environment ?? "production" };
   return isOnChain && budgetApplies({ ...budget, models: [...budget.models], classes: [...budget.classes] }, scope);

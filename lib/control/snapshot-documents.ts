@@ -101,7 +101,7 @@ export function budgetDocumentOf(row: Budget): BudgetDocument | null {
     environment: row.environment,
     models: [...row.models],
     classes: [...row.classes],
-    perEndUser: false,
+    perEndUser: row.perEndUser,
   };
 }
 

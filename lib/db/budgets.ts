@@ -18,6 +18,7 @@ const select = {
   environment: true,
   models: true,
   classes: true,
+  perEndUser: true,
   frozenAt: true,
   archivedAt: true,
   limitVersion: true,
@@ -60,7 +61,7 @@ export async function insertBudget(
 }
 
 export type BudgetChanges = Partial<
-  Omit<Budget, "id" | "organisationId" | "consumerId" | "apiKeyId" | "limitVersion" | "meter">
+  Omit<Budget, "id" | "organisationId" | "consumerId" | "apiKeyId" | "limitVersion" | "meter" | "perEndUser">
 >;
 
 /** Changes a budget and raises its version. The caller holds the organisation's lock and has compared the version. */

@@ -211,6 +211,7 @@ export interface Budget {
   readonly environment: Environment | null;
   readonly models: readonly string[];
   readonly classes: readonly string[];
+  readonly perEndUser: boolean;
   readonly frozenAt: Date | null;
   readonly archivedAt: Date | null;
   /** Raised by every change of the row; an editor states the one it saw. */
