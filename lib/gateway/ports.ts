@@ -1,7 +1,8 @@
 /** What the gateway needs from the world. Adapters live in lib/redis, lib/providers and lib/wiring. */
 import type { DenialCode } from "@/lib/domain/denial";
-import type { ApiKeyDocument, Enforcement, Environment, Meter, ProviderDocument } from "@/lib/domain/snapshot";
+import type { ApiKeyDocument, Enforcement, Meter, ProviderDocument } from "@/lib/domain/snapshot";
 import type { RefusalEvent, TokenUsage } from "@/lib/domain/usage-event";
+import type { TokenVerdict } from "@/lib/identity/verified-token";
 import type { OrganisationSnapshot } from "./organisation-view";
 
 /** The snapshot, cached in process and as fresh as the last epoch this process saw. */
@@ -14,25 +15,8 @@ export interface PolicySource {
   catchUp(organisationId: string): Promise<void>;
 }
 
-/** What a proved token of an organisation's identity provider says of the caller. */
-export interface CallerToken {
-  readonly ok: true;
-  readonly organisationId: string;
-  readonly issuerId: string;
-  readonly consumerId: string;
-  /** The provider's name for the person; null where it has none. */
-  readonly user: string | null;
-  /** Null: not limited by scopes. */
-  readonly scopes: readonly string[] | null;
-  readonly environment: Environment;
-  readonly trafficClass: string;
-  readonly entitledClasses: readonly string[];
-  /** Unix ms. */
-  readonly expiresAtMs: number;
-}
-
-/** Proves what is no key of ours. Never rejects for what the token is; `unavailable`: the provider cannot be asked. Throws StoreUnavailable. */
-export type VerifyToken = (token: string) => Promise<CallerToken | { readonly ok: false; readonly reason: string }>;
+/** Proves what is no key of ours; a verdict whatever the token is. Throws StoreUnavailable. */
+export type VerifyToken = (token: string) => Promise<TokenVerdict>;
 
 export interface KeyHasher {
   /** HMAC of the full key text, hex. */

@@ -3,9 +3,10 @@ import type { ApiKeyDocument } from "@/lib/domain/snapshot";
 import type { Denial } from "@/lib/domain/denial";
 import { denial, isDenial } from "@/lib/domain/denial";
 import { endUserName } from "@/lib/identity/end-user";
+import type { VerifiedToken } from "@/lib/identity/verified-token";
 import type { OrganisationView } from "../organisation-view";
 import { viewOf } from "../organisation-view";
-import type { CallerToken, PolicySource, VerifyToken } from "../ports";
+import type { PolicySource, VerifyToken } from "../ports";
 
 export interface TokenDeps {
   readonly policies: PolicySource;
@@ -26,7 +27,7 @@ const RETRY_MS = 1_000;
 /** Names no route: scopes that are there but empty open nothing, while a key without scopes opens all. */
 const NOTHING = ["none"];
 
-function keyOf(token: CallerToken): ApiKeyDocument {
+function keyOf(token: VerifiedToken): ApiKeyDocument {
   const { issuerId, consumerId, environment, trafficClass, entitledClasses, scopes, expiresAtMs } = token;
   return {
     keyId: issuerId,
