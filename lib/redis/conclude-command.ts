@@ -41,7 +41,7 @@ export function concludeCommand(
     else args.push(amountsText(settlement, bookNumber(books, settlement.day)), settlement.resultJson, lateHeadJson);
   }
   const bookKeys = [...books.keys()].map((day) => keys.book(day));
-  return { keys: [keys.generation, keys.deadlines, keys.usage, ...reservations, ...bookKeys], args };
+  return { keys: [keys.generation, keys.deadlines, keys.usage, keys.booked, ...reservations, ...bookKeys], args };
 }
 
 function bookNumber(books: Map<string, number>, day: string): number {
@@ -58,15 +58,16 @@ function amountsText(
   return `${cost} ${String(inputTokens)} ${String(outputTokens)} ${String(inputTokens + outputTokens)} ${priceCurrency} ${priceAmount} ${String(book)}`;
 }
 
-/** One a call, in the order of the ends. */
-export function concludedOf(reply: string): Concluded[] {
+/** What became of each end, in their order, and the id up to which the stream is booked ("" for none). */
+export function concludedOf(reply: string): { readonly booked: string; readonly ends: Concluded[] } {
   const words = reply.split(" ");
   const concluded: Concluded[] = [];
-  for (let index = 0; index + 1 < words.length; index += 2) {
+  for (let index = 1; index + 1 < words.length; index += 2) {
     const outcome = OUTCOMES[Number(words[index])];
     if (outcome === undefined) throw new Error(`unknown reply of conclude: ${String(words[index])}`);
     const streamId = words[index + 1] ?? "-";
     concluded.push({ outcome, streamId: streamId === "-" ? "" : streamId });
   }
-  return concluded;
+  const booked = words[0] ?? "-";
+  return { booked: booked === "-" ? "" : booked, ends: concluded };
 }

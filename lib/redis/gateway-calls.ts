@@ -110,7 +110,11 @@ export class GatewayCalls {
     const runId = connection.runId();
     if (runId === undefined) throw new Error("no connection to the quota store");
     const { keys, args } = concludeCommand(organisationId, ends, runId);
-    return concludedOf(await runTextScript(connection.redis, "conclude", keys, args));
+    const { booked, ends: concluded } = concludedOf(await runTextScript(connection.redis, "conclude", keys, args));
+    const calls = this.callsOf(organisationId);
+    // Stream ids of another server say nothing about this one's watermark.
+    if (calls.server === runId) forgetBooked(calls, booked, this.options.clock.nowMs());
+    return concluded;
   }
 
   /** Sends an end: a settlement whose reservation has expired meanwhile once more, with its head. Throws what Redis throws. */

@@ -36,7 +36,7 @@ const FAILURE_PAUSE_MS = 250;
 const STREAMS_A_READ = 64;
 const DEFAULTS = { batchSize: 1000, blockMs: 200, idleMs: 15_000 };
 /** After a small batch: a moment for the next to grow. A transaction for three events costs nearly what one for three hundred does. */
-const LINGER_MS = 300;
+const LINGER_MS = 150;
 
 export class SettlementLoop {
   private readonly options: SettlementLoopOptions & typeof DEFAULTS;

@@ -2,7 +2,7 @@
   Ends reservations of one organisation: settles each with what its call cost and appends its usage event, or voids it.
   Idempotent by reservation id. Where no reservation is open a settlement touches no counter and appends a late event.
 
-  KEYS[1] generation  KEYS[2] deadlines  KEYS[3] usage stream
+  KEYS[1] generation  KEYS[2] deadlines  KEYS[3] usage stream  KEYS[4] booked
   KEYS[..] a reservation for each end, then books of UTC days
   ARGV[1] run id  ARGV[2] ends
   per end: reservation id; "" for a void or "<cost> <input tokens> <output tokens> <total tokens> <price currency> <amount in
@@ -11,7 +11,7 @@
 
   A void of an id never seen leaves a marker, so that a reserve whose answer got lost cannot take its hold afterwards.
 
-  Returns one text, "<code> <stream id or ->" for each end:
+  Returns one text: the watermark up to which everything is booked or -, then "<code> <stream id or ->" for each end:
   0 settled or voided, 1 already so, 2 nothing was open (of a void nothing remains to do; of a settlement nothing is written
   unless it has its head: then a late event), 3 fenced, 4 already late
 ]]
@@ -21,7 +21,7 @@
 --- @include "includes/resolve.lua"
 
 local count = tonumber(ARGV[2])
-local stored = redis.call("MGET", KEYS[1], unpack(KEYS, 4, 3 + count))
+local stored = redis.call("MGET", KEYS[1], unpack(KEYS, 5, 4 + count))
 local isFenced = stored[1] ~= ARGV[1]
 local reply, ended = {}, {}
 
@@ -48,7 +48,7 @@ local function settle(index, id, key, state, at)
   local cost, input, output, total, currency, amount, book = string.match(ARGV[at + 1], "^(%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+)$")
   local actual = { cost = cost, input_tokens = input, output_tokens = output, total_tokens = total, requests = "1" }
   local head = resolve(stored[index + 1], key, id, "s", actual, total)
-  add(sumOf(KEYS[3 + count + book], currency), amount, smallNumber(amount), 1)
+  add(sumOf(KEYS[4 + count + book], currency), amount, smallNumber(amount), 1)
   return 0, append("settled", head, ARGV[at + 2])
 end
 
@@ -56,7 +56,7 @@ end
 local seen = {}
 for index = 1, count do
   local at = 3 + (index - 1) * 4
-  local id, key = ARGV[at], KEYS[3 + index]
+  local id, key = ARGV[at], KEYS[4 + index]
   local code, streamId = 3, nil
   if not isFenced then
     local state = seen[id] or stateOf(stored[index + 1])
@@ -73,4 +73,4 @@ for index = 1, count do
 end
 if #ended > 0 then redis.call("ZREM", KEYS[2], unpack(ended)) end
 writeSums()
-return table.concat(reply, " ")
+return (redis.call("GET", KEYS[4]) or "-") .. " " .. table.concat(reply, " ")

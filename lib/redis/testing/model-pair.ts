@@ -155,7 +155,7 @@ export class ModelPair {
       })),
       this.runId,
     );
-    const concluded = concludedOf(await runTextScript(this.store.redis, "conclude", keys, args));
+    const { ends: concluded } = concludedOf(await runTextScript(this.store.redis, "conclude", keys, args));
     expect(concluded).toHaveLength(ends.length);
     for (const [index, { settled }] of ends.entries()) {
       if (settled === null || models[index] !== "done") continue;
