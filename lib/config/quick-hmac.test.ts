@@ -12,8 +12,7 @@ describe("quickHmac", () => {
         (bytes, texts) => {
           const key = Buffer.from(bytes);
           const sign = quickHmac(key);
-          for (const text of texts)
-            expect(sign(text)).toBe(createHmac("sha256", key).update(text).digest("base64url"));
+          for (const text of texts) expect(sign(text)).toBe(createHmac("sha256", key).update(text).digest("base64url"));
         },
       ),
     );
