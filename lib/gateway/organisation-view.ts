@@ -56,8 +56,8 @@ export interface OrganisationView {
   chainOf(key: ApiKeyDocument): CallerChain | undefined;
   /** The same for a call that is booked on another consumer, or made for a person who is a consumer. */
   chainFor(key: ApiKeyDocument, bookedId: string, userId: string | null): CallerChain | undefined;
-  /** Consumers of the kind `user` by their exact name. */
-  usersNamed(name: string): readonly ConsumerDocument[];
+  /** The user of this exact name right below a consumer; names are unique there. */
+  userBelow(parentId: string, name: string): ConsumerDocument | undefined;
 }
 
 export interface SnapshotDocuments {
@@ -114,7 +114,7 @@ function createOrganisationView({ epoch, documents }: OrganisationSnapshot): Org
     budgets: byOwner(documents.budgets),
     rateLimits: byOwner(documents.rateLimits),
   };
-  let users: ReadonlyMap<string, readonly ConsumerDocument[]> | undefined;
+  let users: ReadonlyMap<string, ConsumerDocument> | undefined;
   const chains = new Map<string, CallerChain>();
 
   const remembered = (id: string, ends: ChainEnds): CallerChain | undefined => {
@@ -147,14 +147,11 @@ function createOrganisationView({ epoch, documents }: OrganisationSnapshot): Org
     chainOf: (key) => remembered(idOf(key), { key, bookedId: key.appId, userId: null }),
     chainFor: (key, bookedId, userId) =>
       remembered(`${idOf(key)} ${bookedId} ${userId ?? ""}`, { key, bookedId, userId }),
-    usersNamed: (name) => (users ??= usersByName(documents.consumers)).get(name) ?? [],
+    userBelow: (parentId, name) => (users ??= usersByName(documents.consumers)).get(`${parentId} ${name}`),
   };
 }
 
-function usersByName(consumers: readonly ConsumerDocument[]): Map<string, readonly ConsumerDocument[]> {
-  const users = new Map<string, ConsumerDocument[]>();
-  for (const consumer of consumers) {
-    if (consumer.kind === "user") users.set(consumer.name, [...(users.get(consumer.name) ?? []), consumer]);
-  }
-  return users;
+function usersByName(consumers: readonly ConsumerDocument[]): Map<string, ConsumerDocument> {
+  const users = consumers.filter(({ kind }) => kind === "user");
+  return new Map(users.map((user) => [`${user.parentId ?? ""} ${user.name}`, user]));
 }

@@ -1,7 +1,7 @@
 /** A token of an organisation's identity provider to the key it stands for: one that exists for this call only. */
 import type { ApiKeyDocument } from "@/lib/domain/snapshot";
 import type { Denial } from "@/lib/domain/denial";
-import { denial, isDenial } from "@/lib/domain/denial";
+import { denial } from "@/lib/domain/denial";
 import { endUserName } from "@/lib/identity/end-user";
 import type { VerifiedToken } from "@/lib/identity/verified-token";
 import type { OrganisationView } from "../organisation-view";
@@ -46,12 +46,10 @@ function keyOf(token: VerifiedToken): ApiKeyDocument {
   };
 }
 
-/** The consumer that is this person, by its id or its name; null where there is none. Nobody may choose between two of one name. */
-function userOf(view: OrganisationView, user: string | null): string | null | Denial {
+/** The consumer that is this person: by its id, or by its name below the one the token speaks for; null where there is none. */
+function userOf(view: OrganisationView, { user, consumerId }: VerifiedToken): string | null {
   if (user === null || view.consumers.get(user)?.kind === "user") return user;
-  const [first, second] = view.usersNamed(user);
-  if (!second) return first?.id ?? null;
-  return denial("consumer_forbidden", { detail: "two users of the organization have this caller's name" });
+  return view.userBelow(consumerId, user)?.id ?? null;
 }
 
 /** Every token that is not proved looks the same; only a provider that cannot be asked is told apart. Throws StoreUnavailable. */
@@ -67,8 +65,6 @@ export async function tokenCaller(text: string, deps: TokenDeps): Promise<TokenC
   const view = viewOf(snapshot);
   const named = endUserName({ header: token.user, bodyUser: null, bodyMetadataUserId: null });
   if (!named.ok || !view.consumers.has(token.consumerId)) return denial("invalid_api_key");
-  const userId = userOf(view, token.user);
-  if (isDenial(userId)) return userId;
   const callerId = JSON.stringify([token.issuerId, token.consumerId, token.user]);
-  return { key: keyOf(token), callerId, view, userId, endUser: named.name };
+  return { key: keyOf(token), callerId, view, userId: userOf(view, token), endUser: named.name };
 }
