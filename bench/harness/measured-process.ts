@@ -33,6 +33,12 @@ export function peakBytesOf(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB$/mu.exec(status)?.[1] ?? "0") * 1024;
 }
 
+/** What it has resident now, in bytes. */
+export function residentBytesOf(pid: number): number {
+  const status = readFileSync(`/proc/${String(pid)}/status`, "utf8");
+  return Number(/^VmRSS:\s+(\d+) kB$/mu.exec(status)?.[1] ?? "0") * 1024;
+}
+
 export function measured(child: Child, url: string): MeasuredProcess {
   const { name, pid } = child;
   return { name, pid, url, child, cpuMs: () => cpuMsOf(pid), peakBytes: () => peakBytesOf(pid) };
