@@ -93,13 +93,30 @@ export function refusesBadInput(host: () => GatewayHost): void {
     const other = await callerOf(host());
     const mixed = secret.replace(caller.made.organisationId, other.made.organisationId);
     const texts = [];
-    for (const key of ["", "' or 1=1 --", secret.slice(0, -1), mixed, `${secret}x`]) {
+    const token = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwczovL25vYm9keS5leGFtcGxlLyJ9.c2ln";
+    for (const key of ["", "' or 1=1 --", secret.slice(0, -1), mixed, `${secret}x`, token, "an-opaque-token"]) {
       const response = await raw(host(), "/chat/completions", key === "" ? { method: "POST", body } : post(key, body));
       expect(response.status).toBe(401);
       const parsed = (await response.json()) as { error: { message: string; code: string } };
       texts.push(`${parsed.error.code} ${parsed.error.message}`);
     }
     expect(new Set(texts).size).toBe(1);
+  });
+
+  it("a consumer that is not the key's to name is a 403, an end user of no countable name a 400", async () => {
+    const { apiKey, consumers } = caller.made;
+    const other = await callerOf(host());
+    const body = JSON.stringify({ model: "sandbox-small", messages: USER });
+    const naming = (headers: Record<string, string>) => {
+      const init = post(apiKey.secret, body);
+      return raw(host(), "/chat/completions", { ...init, headers: { ...init.headers, ...headers } });
+    };
+    const before = await upstreamCalls(host());
+    for (const name of [other.made.consumers.app, consumers.team, consumers.root, "con_nobody"]) {
+      await expectRefusal(await naming({ "x-consumer-id": name }), 403, "consumer_forbidden");
+    }
+    await expectRefusal(await naming({ "x-spillway-end-user": "x".repeat(300) }), 400, "invalid_request");
+    expect(await upstreamCalls(host())).toBe(before);
   });
 
   it("a test key may call a model inside the company's walls", async () => {
