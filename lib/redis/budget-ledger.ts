@@ -3,7 +3,7 @@ import type { Clock } from "@/lib/domain/clock";
 import type { BudgetLedger, ReserveInput, ReserveOutcome } from "@/lib/gateway/ports";
 import { headText, StoreUnavailable } from "@/lib/gateway/ports";
 import { readBalances } from "./balances";
-import { OrganisationBatches } from "./batch";
+import { Batch, PerOrganisation } from "./batch";
 import type { HotConnection } from "./client";
 import { beforeDeadline, STORE_DEADLINE_MS } from "./deadline";
 import { GatewayCalls } from "./gateway-calls";
@@ -44,7 +44,7 @@ export interface BudgetLedgerOptions {
 interface Parts {
   readonly connection: HotConnection;
   readonly calls: GatewayCalls;
-  readonly reserves: OrganisationBatches<ReserveInput, string>;
+  readonly reserves: PerOrganisation<Batch<ReserveInput, string>>;
 }
 
 function runIdOf(connection: HotConnection): string {
@@ -59,7 +59,7 @@ async function reserve(input: ReserveInput, parts: Parts): Promise<ReserveOutcom
   const { organisationId, reservationId } = input;
   calls.touch(organisationId);
   try {
-    const outcome = reserveOutcome(reserveWords(await reserves.add(organisationId, input)));
+    const outcome = reserveOutcome(reserveWords(await reserves.of(organisationId).add(input)));
     if (outcome.code === "reserved") {
       calls.opened(organisationId, {
         reservationId,
@@ -91,15 +91,15 @@ export function createBudgetLedger(options: BudgetLedgerOptions): RedisBudgetLed
     onNewServer: options.onNewServer ?? (() => undefined),
   });
   const stop = options.beats === false ? () => undefined : calls.start();
-  const reserves = new OrganisationBatches<ReserveInput, string>((organisationId) => ({
-    run: async (inputs) => {
-      const { keys, args } = reserveCommand(inputs, runIdOf(connection), leaseMs, scriptNowMs());
-      const answers = await beforeDeadline(runScript(connection.redis, "reserve", keys, args), STORE_DEADLINE_MS);
-      return answers.map(String);
-    },
-    maxItems: MAX_RESERVES,
-    waitMs: () => (calls.isBusy(organisationId) ? RESERVE_WAIT_MS : 0),
-  }));
+  const run = async (inputs: readonly ReserveInput[]): Promise<readonly string[]> => {
+    const { keys, args } = reserveCommand(inputs, runIdOf(connection), leaseMs, scriptNowMs());
+    const answers = await beforeDeadline(runScript(connection.redis, "reserve", keys, args), STORE_DEADLINE_MS);
+    return answers.map(String);
+  };
+  const reserves = new PerOrganisation((organisationId) => {
+    const waitMs = () => (calls.isBusy(organisationId) ? RESERVE_WAIT_MS : 0);
+    return new Batch<ReserveInput, string>({ maxItems: MAX_RESERVES, waitMs }, run);
+  });
   const parts: Parts = { connection, calls, reserves };
   return {
     reserve: (input) => reserve(input, parts),

@@ -4,7 +4,8 @@
  */
 import type { Clock } from "@/lib/domain/clock";
 import type { OpenReservation, Settlement } from "@/lib/gateway/ports";
-import { OrganisationBatches } from "./batch";
+import { announceCommand } from "./announce-command";
+import { JointBatch, PerOrganisation } from "./batch";
 import type { HotConnection } from "./client";
 import type { CallEnd, Concluded } from "./conclude-command";
 import { concludeCommand, concludedOf } from "./conclude-command";
@@ -23,9 +24,9 @@ const ANNOUNCE_BATCH = 200;
 const ANNOUNCED_TTL_SECONDS = 3_600;
 /** Result code of announce-4.lua. */
 const NOT_FENCED = 3;
-const MAX_ENDS = 64;
+const MAX_ENDS = 128;
 /** How long an end waits for others where calls are many. Its answer has left by then; a hold stands this much longer. */
-const END_WAIT_MS = 15;
+const END_WAIT_MS = 20;
 /** From this many open calls on it pays to wait for company. */
 const BUSY_CALLS = 8;
 
@@ -54,17 +55,29 @@ const UNKNOWN_CALL: OpenCall = {
   end: undefined,
 };
 
+function endOf(call: OpenCall, withHead: boolean): CallEnd {
+  const { reservationId, end, headJson } = call;
+  return { reservationId, settlement: end?.settlement ?? null, lateHeadJson: withHead ? headJson : "" };
+}
+
+/** A settlement that found nothing open: nothing was written, since the script has no head to write it with. */
+function isToComeAgain(call: OpenCall, { outcome, streamId }: Concluded): boolean {
+  return outcome === "late" && streamId === "" && call.end?.settlement !== null;
+}
+
 export class GatewayCalls {
   private readonly organisations = new Map<string, OrganisationCalls>();
   private beating: Promise<void> | undefined;
-  private readonly ends: OrganisationBatches<CallEnd, Concluded>;
+  private readonly ends: PerOrganisation<JointBatch<OpenCall>>;
 
   constructor(private readonly options: GatewayCallsOptions) {
-    this.ends = new OrganisationBatches((organisationId) => ({
-      run: (ends) => this.conclude(organisationId, ends),
-      maxItems: MAX_ENDS,
-      waitMs: () => (this.isBusy(organisationId) ? END_WAIT_MS : 0),
-    }));
+    this.ends = new PerOrganisation(
+      (organisationId) =>
+        new JointBatch<OpenCall>(
+          { maxItems: MAX_ENDS, waitMs: () => (this.isBusy(organisationId) ? END_WAIT_MS : 0) },
+          (calls) => this.deliver(organisationId, calls),
+        ),
+    );
   }
 
   private callsOf(organisationId: string): OrganisationCalls {
@@ -95,14 +108,16 @@ export class GatewayCalls {
   }
 
   /** Ends a call: the first end counts. Resolves when the store has it or when it waits for the next heartbeat. */
-  async end(open: OpenReservation, settlement: Settlement | null): Promise<void> {
-    const calls = this.callsOf(open.organisationId);
-    const { reservationId } = open;
-    const call = calls.open.get(reservationId) ?? { ...UNKNOWN_CALL, reservationId };
-    if (call.end) return;
+  end({ organisationId, reservationId }: OpenReservation, settlement: Settlement | null): Promise<void> {
+    const { open } = this.callsOf(organisationId);
+    let call = open.get(reservationId);
+    if (!call) {
+      call = { ...UNKNOWN_CALL, reservationId };
+      open.set(reservationId, call);
+    }
+    if (call.end) return Promise.resolve();
     call.end = { settlement };
-    calls.open.set(reservationId, call);
-    await this.deliver(open.organisationId, call).catch(() => undefined);
+    return this.ends.of(organisationId).add(call);
   }
 
   private async conclude(organisationId: string, ends: readonly CallEnd[]): Promise<Concluded[]> {
@@ -117,29 +132,50 @@ export class GatewayCalls {
     return concluded;
   }
 
-  /** Sends an end: a settlement whose reservation has expired meanwhile once more, with its head. Throws what Redis throws. */
-  private async sendEnd(organisationId: string, call: OpenCall): Promise<Concluded> {
-    const { reservationId } = call;
-    const settlement = call.end?.settlement ?? null;
-    const concluded = await this.ends.add(organisationId, { reservationId, settlement, lateHeadJson: "" });
-    if (settlement === null || concluded.outcome !== "late") return concluded;
-    return this.ends.add(organisationId, { reservationId, settlement, lateHeadJson: call.headJson });
+  /** Of one call: a settlement whose reservation has expired meanwhile goes once more, with its head. Throws what Redis throws. */
+  private async concludeOne(organisationId: string, call: OpenCall): Promise<Concluded> {
+    const [first] = await this.conclude(organisationId, [endOf(call, false)]);
+    if (first && !isToComeAgain(call, first)) return first;
+    const [second] = await this.conclude(organisationId, [endOf(call, true)]);
+    if (!second) throw new Error("the script answered fewer calls than it was given");
+    return second;
   }
 
-  /** Delivers an end. Throws what Redis throws; it stays with us then, and while the organisation is fenced. */
-  private async deliver(organisationId: string, call: OpenCall): Promise<void> {
-    const { connection, clock } = this.options;
-    if (connection.runId() === undefined || !call.end) return;
-    const { outcome, streamId: given } = await this.sendEnd(organisationId, call);
-    if (outcome === "fenced") return;
-    const { settlement } = call.end;
-    const nowMs = clock.nowMs();
+  /** Delivers ends. Throws what Redis throws; what it has not taken stays with us then, and while the organisation is fenced. */
+  private async deliver(organisationId: string, calls: readonly OpenCall[]): Promise<void> {
+    const late = await this.deliverOnce(organisationId, calls, false);
+    if (late.length > 0) await this.deliverOnce(organisationId, late, true);
+  }
+
+  /** Returns the calls that are to come again with their heads. */
+  private async deliverOnce(
+    organisationId: string,
+    calls: readonly OpenCall[],
+    withHead: boolean,
+  ): Promise<readonly OpenCall[]> {
+    const concluded = await this.conclude(
+      organisationId,
+      calls.map((call) => endOf(call, withHead)),
+    );
+    const late: OpenCall[] = [];
+    for (const [index, call] of calls.entries()) {
+      const one = concluded[index];
+      if (!one || one.outcome === "fenced") continue;
+      if (!withHead && isToComeAgain(call, one)) late.push(call);
+      else this.remember(organisationId, call, one.streamId);
+    }
+    return late;
+  }
+
+  /** The store has this end; the ledger may not. */
+  private remember(organisationId: string, call: OpenCall, given: string): void {
+    const nowMs = this.options.clock.nowMs();
     const calls = this.callsOf(organisationId);
     calls.open.delete(call.reservationId);
     // Of a call that is only remembered to be announced again, what the heartbeat carried is of no use.
     call.usageJson = "";
     // "Already settled" names no stream id: an earlier delivery's answer was lost. Wait for the watermark to pass now.
-    const streamId = settlement && given === "" ? `${String(nowMs + HEARTBEAT_MS)}-0` : given;
+    const streamId = call.end?.settlement && given === "" ? `${String(nowMs + HEARTBEAT_MS)}-0` : given;
     rememberEnd(calls, { call, streamId, sinceMs: nowMs });
   }
 
@@ -153,7 +189,7 @@ export class GatewayCalls {
       let streamId = textAt(reply, 1);
       if (numberAt(reply, 0) === NOT_FENCED) {
         // The fence fell without us: whatever this server has of the call ends now, and what it has not is a late event.
-        const concluded = await this.sendEnd(organisationId, call);
+        const concluded = await this.concludeOne(organisationId, call);
         if (concluded.outcome === "fenced") throw new Error("fenced again while announcing");
         streamId = concluded.streamId;
       }
@@ -168,26 +204,8 @@ export class GatewayCalls {
 
   private say(organisationId: string, call: OpenCall, runId: string): Promise<ScriptReply> {
     const { clock, connection, leaseMs } = this.options;
-    const keys = keysOf(organisationId);
-    const settlement = call.end?.settlement ?? null;
-    const state = call.end === undefined ? "p" : settlement === null ? "v" : "s";
-    return runScript(
-      connection.redis,
-      "announce",
-      [keys.reservation(call.reservationId), keys.generation, keys.deadlines, keys.usage],
-      [
-        call.reservationId,
-        runId,
-        state,
-        String(clock.nowMs() + leaseMs),
-        call.amounts,
-        call.headJson,
-        settlement?.resultJson ?? "",
-        call.rungBasisPoints,
-        call.isOverflow ? 1 : 0,
-        call.counters,
-      ],
-    );
+    const { keys, args } = announceCommand(organisationId, call, runId, clock.nowMs() + leaseMs);
+    return runScript(connection.redis, "announce", keys, args);
   }
 
   private renew(organisationId: string, batch: readonly OpenCall[]): Promise<ScriptReply> {
@@ -231,7 +249,9 @@ export class GatewayCalls {
     forgetBooked(calls, booked, this.options.clock.nowMs());
     this.options.onEpoch(organisationId, epoch);
     const ended = [...calls.open.values()].filter((call) => call.end);
-    await inBatches(ended, (call) => this.deliver(organisationId, call));
+    for (let from = 0; from < ended.length; from += MAX_ENDS) {
+      await this.deliver(organisationId, ended.slice(from, from + MAX_ENDS));
+    }
   }
 
   private async beatAll(): Promise<void> {

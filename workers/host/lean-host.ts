@@ -41,7 +41,10 @@ function notFound(_request: IncomingMessage, response: ServerResponse): void {
 function gatewayListener(gateway: RunningGateway, pending: Set<Promise<unknown>>) {
   const waitUntil = (promise: Promise<unknown>): void => {
     pending.add(promise);
-    void promise.finally(() => pending.delete(promise)).catch(() => undefined);
+    const over = (): void => {
+      pending.delete(promise);
+    };
+    promise.then(over, over);
   };
   return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     const context = { waitUntil, clientAddress: incoming.socket.remoteAddress };
