@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { BudgetView } from "@/lib/contracts/budgets";
 import { MONTHLY_DEPARTMENT } from "@/lib/domain/ladder-templates";
-import { draftOf, meaningOf, parseAmount, toUpdateInput } from "./budget-draft";
+import { draftOf, emptyDraft, meaningOf, parseAmount, toCreateInput, toUpdateInput } from "./budget-draft";
 
 const budget: BudgetView = {
   id: "bud_1",
@@ -17,6 +17,7 @@ const budget: BudgetView = {
   environment: null,
   models: [],
   classes: [],
+  perEndUser: false,
   frozen: false,
   version: "7",
   period: { id: "M2026-11", startMs: 0, endMs: 1 },
@@ -55,6 +56,14 @@ describe("toUpdateInput", () => {
   it("names the fields at fault", () => {
     const result = toUpdateInput({ ...draftOf(budget), amount: "abc", name: " " }, budget, "7");
     expect(result).toEqual({ ok: false, errors: { limitAmount: "amount_malformed", name: "required" } });
+  });
+});
+
+describe("toCreateInput", () => {
+  it("says of a new budget whether each end user has it", () => {
+    const draft = { ...emptyDraft("Research"), amount: "1", perEndUser: true };
+    const made = toCreateInput(draft, { consumerId: "con_1", apiKeyId: null });
+    expect(made.ok && made.input.perEndUser).toBe(true);
   });
 });
 

@@ -19,6 +19,7 @@ export interface BudgetDraft {
   readonly environment: Environment | null;
   readonly models: string;
   readonly classes: readonly string[];
+  readonly perEndUser: boolean;
 }
 
 export type DraftErrors = Readonly<Record<string, string>>;
@@ -55,6 +56,7 @@ export function draftOf(budget: BudgetView): BudgetDraft {
     environment: budget.environment,
     models: budget.models.join(", "),
     classes: budget.classes,
+    perEndUser: budget.perEndUser,
   };
 }
 
@@ -70,6 +72,7 @@ export function emptyDraft(name: string): BudgetDraft {
     environment: null,
     models: "",
     classes: [],
+    perEndUser: false,
   };
 }
 
@@ -116,7 +119,12 @@ export function toCreateInput(
   target: { consumerId: string | null; apiKeyId: string | null },
 ): Checked<CreateBudgetInput> {
   const { values, errors } = fieldsOf(draft);
-  const parsed = createBudgetInput.safeParse({ ...values, ...target, meter: draft.meter });
+  const parsed = createBudgetInput.safeParse({
+    ...values,
+    ...target,
+    meter: draft.meter,
+    perEndUser: draft.perEndUser,
+  });
   const all = { ...(parsed.success ? {} : issuesOf(parsed.error.issues)), ...errors };
   return parsed.success && Object.keys(all).length === 0
     ? { ok: true, input: parsed.data }

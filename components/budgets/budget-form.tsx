@@ -291,6 +291,15 @@ export function BudgetForm(props: FormProps): ReactElement {
         )}
       </Field>
       <Filters tree={tree} draft={draft} errors={errors} onChange={onChange} />
+      {budget === null ? (
+        <Choice
+          type="checkbox"
+          label={t("field.perEndUser")}
+          hint={t("hint.perEndUser")}
+          checked={draft.perEndUser}
+          onChange={(event) => onChange({ perEndUser: event.target.checked })}
+        />
+      ) : null}
     </div>
   );
 }

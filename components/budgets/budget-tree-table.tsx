@@ -100,6 +100,7 @@ function Facts({
     ...(budget.environment === null ? [] : [t(`environments.${budget.environment}`)]),
     ...budget.models,
     ...budget.classes,
+    ...(budget.perEndUser ? [t("perEndUser")] : []),
   ];
   return (
     <div className="text-xs text-soft">

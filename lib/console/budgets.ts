@@ -21,7 +21,8 @@ function monthlyLimit(views: readonly BudgetView[]): bigint | undefined {
       one.periodKind === "month" &&
       one.environment === null &&
       one.models.length === 0 &&
-      one.classes.length === 0,
+      one.classes.length === 0 &&
+      !one.perEndUser,
   );
   return budget === undefined ? undefined : BigInt(budget.limitAmount);
 }

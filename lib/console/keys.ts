@@ -29,7 +29,8 @@ export function tightestBudget(
 ): EffectiveBudget | null {
   const scopes = new Map([...chain, { id: key.id, kind: "key", name: key.name }].map((node) => [node.id, node]));
   const binding = views
-    .filter((view) => view.meter === "cost" && view.enforcement === "enforce" && view.models.length === 0)
+    .filter((view) => view.meter === "cost" && view.enforcement === "enforce" && !view.perEndUser)
+    .filter((view) => view.models.length === 0)
     .filter((view) => view.environment === null || view.environment === key.environment)
     .filter((view) => view.classes.length === 0 || view.classes.includes(key.trafficClass))
     .filter((view) => scopes.has(view.consumerId ?? view.apiKeyId ?? ""))

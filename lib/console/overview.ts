@@ -49,7 +49,8 @@ function topBudget(
       one.periodKind === kind &&
       one.environment === null &&
       one.models.length === 0 &&
-      one.classes.length === 0,
+      one.classes.length === 0 &&
+      !one.perEndUser,
   );
   for (const id of nodeIds) {
     const found = plain.find((one) => one.consumerId === id);

@@ -88,6 +88,8 @@ export const budgetView = z.object({
   environment: z.enum(ENVIRONMENTS).nullable(),
   models: z.array(z.string()),
   classes: z.array(z.string()),
+  /** The limit is of each end user; the amounts below are nobody's. */
+  perEndUser: z.boolean(),
   frozen: z.boolean(),
   /** For `expectedVersion` of an update. */
   version: z.string(),

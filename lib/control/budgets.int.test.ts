@@ -91,6 +91,19 @@ describe("amounts", () => {
   });
 });
 
+describe("a budget of each end user", () => {
+  test("opens with nothing, cannot be changed into one of all, and takes no top-up that would reach nobody", async () => {
+    const { organisationId } = shared;
+    const { budget } = await createBudget(deps, testPrincipal, { ...draft(shared, organisationId), perEndUser: true });
+    expect(budget).toMatchObject({ perEndUser: true, openingAmount: 0n });
+    const change = { organisationId, budgetId: budget.id, expectedVersion: "1", perEndUser: false };
+    expect(await codeOf(updateBudget(deps, testPrincipal, change))).toBe("invalid_request");
+    const topUp = { organisationId, budgetId: budget.id, amount: "5", reason: "more", endsAtMs: null };
+    expect(await codeOf(grantBudget(deps, testPrincipal, topUp))).toBe("conflict");
+    expect((await createBudget(deps, testPrincipal, draft(shared, organisationId))).budget.perEndUser).toBe(false);
+  });
+});
+
 describe("who may", () => {
   test("a lead changes budgets at the own department and below; everything else looks as if it did not exist", async () => {
     const org = await createTestOrganisation(deps, { budgets: { organisation: 10_000n, department: 5_000n } });

@@ -33,6 +33,9 @@ export async function grantBudget(
     const budget = found(await findBudget(change.tx, organisationId, budgetId));
     await change.require("grant.write", await nodeOfBudget(change, budget));
     if (budget.archivedAt !== null) throw new AppError("conflict", "The budget was put away");
+    // It would be nobody's: what is added is added to the period, and each end user has a counter of his own.
+    if (budget.perEndUser)
+      throw new AppError("conflict", "A budget of each end user cannot be topped up; raise its limit");
     const amount = BigInt(values.amount);
     await assertFits(change, budget, amount);
     const period = periodAt(budget.periodKind, change.nowMs, calendarOf(change.organisation));

@@ -17,6 +17,7 @@ export interface BudgetRow {
   readonly environment: Environment | null;
   readonly models: readonly string[];
   readonly classes: readonly string[];
+  readonly perEndUser: boolean;
   readonly frozen: boolean;
   readonly limitVersion: bigint;
   readonly openingPeriodId: string | null;
@@ -35,7 +36,7 @@ export async function listLiveBudgets(sql: SqlClient, organisationId: string): P
   const { rows } = await sql.query<BudgetSqlRow>(
     `SELECT id, consumer_id AS "consumerId", api_key_id AS "apiKeyId", name, meter, period_kind AS "periodKind",
             limit_amount AS "limitAmount", overflow_amount AS "overflowAmount", enforcement, ladder, environment,
-            models, classes, frozen_at IS NOT NULL AS frozen, limit_version AS "limitVersion",
+            models, classes, per_end_user AS "perEndUser", frozen_at IS NOT NULL AS frozen, limit_version AS "limitVersion",
             opening_period_id AS "openingPeriodId", opening_amount AS "openingAmount"
        FROM budgets WHERE organisation_id = $1 AND archived_at IS NULL ORDER BY created_at, id`,
     [organisationId],
