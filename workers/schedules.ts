@@ -11,6 +11,7 @@ import type { Schedule } from "@/lib/queues/producer";
 import type { WorkerContext } from "./context";
 import { counterCorrections } from "./processors/counter-corrections";
 import { counterRecovery } from "./processors/counter-recovery";
+import { deferredCalls } from "./processors/deferred-calls";
 import { refusalDrain } from "./processors/refusal-drain";
 import { reservationSweep } from "./processors/reservation-sweep";
 import { snapshotCompile } from "./processors/snapshot-compile";
@@ -36,6 +37,7 @@ const TICKS: readonly Tick[] = [
   { name: "snapshot-compile", everyMs: 1_000, run: snapshotCompile },
   { name: "threshold-alerts", everyMs: 1_000, run: thresholdAlerts },
   { name: "refusal-drain", everyMs: 1_000, run: refusalDrain },
+  { name: "deferred-calls", everyMs: 1_000, run: deferredCalls },
   { name: "counter-corrections", everyMs: 5_000, run: counterCorrections },
 ];
 

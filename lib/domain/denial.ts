@@ -14,6 +14,7 @@ export type DenialCode =
   | "concurrency_limit_exceeded"
   | "max_cost_exceeded"
   | "price_missing"
+  | "deferred_running"
   | "idempotency_mismatch"
   | "idempotency_in_progress"
   | "idempotency_not_kept"
@@ -53,6 +54,8 @@ export interface Denial {
   readonly rungName?: string | null;
   readonly retryAfterMs?: number;
   readonly model?: string;
+  /** The rung in force would have the call wait, where it can. */
+  readonly mayWait?: boolean;
 }
 
 export function denial(code: DenialCode, facts: Omit<Denial, "kind" | "code"> = {}): Denial {

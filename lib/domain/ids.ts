@@ -14,6 +14,7 @@ export type IdPrefix =
   | "bud"
   | "con"
   | "dep"
+  | "dfr"
   | "fx"
   | "grt"
   | "gw"

@@ -84,6 +84,23 @@ export const policyDocumentSchema = z.strictObject({
     .optional(),
   /** Opt-in: for so long the same body from the same key is the same call, though it has no Idempotency-Key. */
   retryWindowSeconds: z.int().min(0).max(600).optional(),
+  /** Opt-in: calls may wait for money, stored encrypted. */
+  deferral: z
+    .strictObject({
+      /** A call that could not begin by then expires. */
+      deadlineSeconds: z
+        .int()
+        .min(1)
+        .max(7 * 86_400)
+        .default(86_400),
+      /** How long answers are kept. */
+      keepSeconds: z
+        .int()
+        .min(60)
+        .max(7 * 86_400)
+        .default(86_400),
+    })
+    .optional(),
 });
 export type PolicyDocument = z.infer<typeof policyDocumentSchema>;
 
@@ -102,6 +119,8 @@ export interface EffectivePolicy {
   readonly fallbackPrice: FallbackPrice | null;
   readonly answerKeepSeconds: number;
   readonly retryWindowSeconds: number;
+  /** Null: no call may wait. */
+  readonly deferral: { readonly deadlineSeconds: number; readonly keepSeconds: number } | null;
 }
 
 export const DEFAULT_OUTPUT_CAP_TOKENS = 4096;
@@ -134,6 +153,7 @@ export function mergePolicies(documents: readonly PolicyDocument[]): EffectivePo
     fallbackPrice: merged.fallbackPrice ?? null,
     answerKeepSeconds: merged.answerKeepSeconds ?? 0,
     retryWindowSeconds: merged.retryWindowSeconds ?? 0,
+    deferral: merged.deferral ?? null,
   };
 }
 

@@ -16,6 +16,7 @@ import { governedCall } from "./pipeline";
 import { StoreUnavailable } from "./ports";
 import type { MeDeps } from "./routes/me";
 import { meBody, usageBody } from "./routes/me";
+import { answerDeferred, isDeferredPath } from "./routes/deferred";
 import { modelsBody } from "./routes/models";
 import { authenticate } from "./stages/authenticate";
 import { replayEvent } from "./stages/claim";
@@ -157,9 +158,8 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
     const nowMs = deps.clock.nowMs();
     const caller = await authenticate(received, request.headers, context.clientAddress, nowMs, deps);
     if (isDenial(caller)) return refuse(arrived, caller);
-    const body = await readBody(arrived, caller, deps, nowMs);
-    if (isDenial(body)) return refuse(arrived, body);
-    return jsonAnswer(200, body, { "x-request-id": received.requestId });
+    const answer = await answerRead(arrived, request.method, caller, deps, nowMs);
+    return isDenial(answer) ? refuse(arrived, answer) : answer;
   };
 
   const dispatch = async (
@@ -169,7 +169,8 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
   ): Promise<GatewayAnswer> => {
     const { received, governed } = arrived;
     if (!governed && isRead(received.path)) {
-      return request.method === "GET" ? read(request, arrived, context) : refuse(arrived, denial("method_not_allowed"));
+      if (request.method === "GET" || isDeferredPath(received.path)) return read(request, arrived, context);
+      return refuse(arrived, denial("method_not_allowed"));
     }
     if (!governed && isUnserved(received.path)) {
       return refuse(arrived, denial("not_found", { detail: "files and batches are not served" }));
@@ -210,7 +211,21 @@ function askedOf(request: GatewayRequest, { received, governed }: Arrived, conte
     clientAddress: context.clientAddress,
     body: { current: undefined },
     claim: { current: undefined, outcome: () => undefined },
+    run: context.run,
   };
+}
+
+async function answerRead(
+  arrived: Arrived,
+  method: string,
+  caller: Authenticated,
+  deps: GatewayDeps,
+  nowMs: number,
+): Promise<Denial | GatewayAnswer> {
+  const { requestId, path } = arrived.received;
+  if (isDeferredPath(path)) return answerDeferred(method, caller, deps.deferrals);
+  const body = await readBody(arrived, caller, deps, nowMs);
+  return isDenial(body) ? body : jsonAnswer(200, body, { "x-request-id": requestId });
 }
 
 async function readBody(
@@ -229,7 +244,11 @@ async function readBody(
 /** What is read without a model: about oneself, and the list of models. */
 function isRead(path: string): boolean {
   return (
-    path === "me" || path === "me/usage" || path === "models" || (path.startsWith("models/") && !path.includes(":"))
+    path === "me" ||
+    path === "me/usage" ||
+    path === "models" ||
+    isDeferredPath(path) ||
+    (path.startsWith("models/") && !path.includes(":"))
   );
 }
 

@@ -18,8 +18,10 @@ import type { BodyGuard, BudgetLedger, PolicySource, ReserveInput, TokenEstimato
 import type { ReadBodyDeps } from "./stages/read-body";
 import { readRequest } from "./stages/read-body";
 import type { AuthenticateDeps } from "./stages/authenticate";
-import { authenticate, classify } from "./stages/authenticate";
+import { authenticate, authenticateRun, classify } from "./stages/authenticate";
 import type { ClaimDeps, ClaimSlot, Replayed } from "./stages/claim";
+import type { Deferred, DeferDeps, DeferredRun } from "./stages/defer";
+import { asksForLater, deferCall } from "./stages/defer";
 import { claimCall } from "./stages/claim";
 import type { CountedInput, CountedInputs } from "./stages/estimate";
 import type { ReserveAgain, StaticRung } from "./stages/reserve";
@@ -32,7 +34,7 @@ import type { GovernedRoute } from "./wire/routes/governed-routes";
 import type { RouteRequest } from "./wire/routes/route-request";
 import { isFormRequest } from "./wire/routes/route-request";
 
-export interface HoldDeps extends AuthenticateDeps, AttemptDeps, ReadBodyDeps, ClaimDeps {
+export interface HoldDeps extends AuthenticateDeps, AttemptDeps, ReadBodyDeps, ClaimDeps, DeferDeps {
   readonly policies: PolicySource;
   readonly ledger: BudgetLedger;
   readonly adapterOf: AdapterOf;
@@ -59,6 +61,8 @@ export interface Asked {
   readonly body: { current: RouteRequest | undefined };
   /** Claimed once a call, as soon as its body is read. */
   readonly claim: ClaimSlot;
+  /** Of a deferred call that is run. */
+  readonly run: DeferredRun | undefined;
 }
 
 /** An attempt after one that failed. */
@@ -67,7 +71,7 @@ export interface Following {
   readonly tried: Tried;
 }
 
-export type HoldResult = Held | Refused | Replayed | (Resting & { readonly caller: Authenticated });
+export type HoldResult = Held | Refused | Replayed | Deferred | (Resting & { readonly caller: Authenticated });
 
 /** Snapshot behind, period over, or both, each a few times in a row under constant change. */
 const MAX_ROUNDS = 6;
@@ -201,7 +205,9 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
   const refuse = (refusal: Denial): Refused => ({ refusal, caller, request: asked.body.current });
   const maxCost = maxCostOf(request);
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const authenticated = await authenticate(received, request.headers, asked.clientAddress, nowMs, deps);
+    const authenticated = asked.run
+      ? await authenticateRun(received, request.headers, asked.run, nowMs, deps)
+      : await authenticate(received, request.headers, asked.clientAddress, nowMs, deps);
     if (isDenial(authenticated)) return refuse(authenticated);
     caller = classify(authenticated, request.headers);
     if (isDenial(maxCost)) return refuse(maxCost);
@@ -212,7 +218,7 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
       asked.body.current = result;
       const refused = refusedContent(result, deps);
       if (refused) return refuse(refused);
-      const replayed = await claimCall(caller, request, result, asked.claim, deps);
+      const replayed = await claimCall(caller, request, result, asked.claim, asked.run, deps);
       if (replayed) return isDenial(replayed) ? refuse(replayed) : replayed;
     }
     const parsed: RouteRequest = asked.body.current;
@@ -228,7 +234,16 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
     if ("restingMs" in call) return { ...call, caller };
     const denied = untranslatable(parsed, call);
     if (denied) return refuse(denied);
+    const mayWait = !asked.run && !following;
+    if (mayWait && asksForLater(request.headers)) {
+      const deferred = await deferCall(caller, request, parsed, nowMs, deps);
+      if (deferred) return deferred;
+    }
     const result = await reserveTightly({ caller, request: parsed, call, following, maxCost }, deps);
+    if (mayWait && "mayWait" in result && result.mayWait) {
+      const deferred = await deferCall(caller, request, parsed, nowMs, deps);
+      if (deferred) return deferred;
+    }
     if ("isStatic" in result) return { ...refuse(result.refusal), isStatic: true };
     if (isDenial(result)) return refuse(result);
     if (!("again" in result)) return result;

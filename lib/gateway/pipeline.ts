@@ -17,6 +17,7 @@ import { answerBody } from "./stages/answer-body";
 import { answerRaw, isRaw } from "./stages/answer-raw";
 import { answerStream } from "./stages/answer-stream";
 import type { Replayed } from "./stages/claim";
+import type { DeferredRun } from "./stages/defer";
 import type { ForwardDeps } from "./stages/forward";
 import { forward } from "./stages/forward";
 import { endClaim } from "./stages/keep-answer";
@@ -39,6 +40,8 @@ export interface GatewayContext {
   /** Keeps the process alive until the promise settles; gets one for each reservation, before the answer is given. */
   readonly waitUntil: (promise: Promise<unknown>) => void;
   readonly clientAddress?: string | undefined;
+  /** Set by the worker only: the deferred call that this is. */
+  readonly run?: DeferredRun | undefined;
 }
 
 type ErrorContextOf = (caller: Authenticated | undefined) => ErrorContext;
@@ -189,6 +192,7 @@ async function holdAndServe(exchange: Exchange): Promise<GatewayAnswer | Refused
   const { asked, errorContext, deps } = exchange;
   const result = await hold(asked, deps);
   if ("refusal" in result || "replayed" in result) return result;
+  if ("deferred" in result) return result.deferred;
   if (!("restingMs" in result)) return serve(result, exchange);
   const errors = errorContext(result.caller);
   const problem = { status: 503, code: "upstream_error", retryAfterMs: result.restingMs } as const;

@@ -1,4 +1,5 @@
 /** What the gateway needs from the world. Adapters live in lib/redis, lib/providers and lib/wiring. */
+import type { DeferredAnswer, DeferredFacts, DeferredRequest, DeferredState } from "@/lib/domain/deferred-call";
 import type { DenialCode } from "@/lib/domain/denial";
 import type { ApiKeyDocument, Enforcement, Meter, ProviderDocument } from "@/lib/domain/snapshot";
 import type { RefusalEvent, TokenUsage } from "@/lib/domain/usage-event";
@@ -182,6 +183,23 @@ export interface CallClaims {
   release(claim: CallClaim): Promise<void>;
   /** The longest body that is kept. */
   readonly maxBytes: number;
+}
+
+export interface DeferredView {
+  readonly facts: DeferredFacts;
+  readonly state: DeferredState;
+  /** Why it failed; null where it did not. */
+  readonly code: string | null;
+  readonly answer: DeferredAnswer | null;
+}
+
+/** Calls taken for later. All throw StoreUnavailable. */
+export interface DeferralStore {
+  /** Hands the call over: when this resolves it will be run. */
+  accept(organisationId: string, facts: DeferredFacts, request: DeferredRequest): Promise<void>;
+  read(organisationId: string, id: string): Promise<DeferredView | undefined>;
+  /** Cancels what has not begun; how it stands then. */
+  cancel(organisationId: string, id: string, keepSeconds: number): Promise<DeferredState>;
 }
 
 /** A body that is not in memory: a form with its files in a spool. */

@@ -58,6 +58,10 @@ export interface OrganisationKeys {
   readonly book: (day: string) => string;
   /** hash: a call that must not run twice (scripts/claim-call-1.lua); `hash` is hexadecimal */
   readonly claim: (hash: string) => string;
+  /** stream of calls taken for later, on their way to Postgres: m facts, r sealed request */
+  readonly deferrals: string;
+  /** hash: how such a call stands (scripts/move-deferred-1.lua) */
+  readonly deferred: (deferredId: string) => string;
 }
 
 const MAX_CACHED = 10_000;
@@ -89,6 +93,8 @@ function build(organisationId: string): OrganisationKeys {
     concurrency: (rateLimitId) => `${prefix}cc:${rateLimitId}`,
     book: (day) => `${prefix}book:${day}`,
     claim: (hash) => `${prefix}once:${hash}`,
+    deferrals: `${prefix}deferrals`,
+    deferred: (deferredId) => `${prefix}deferred:${deferredId}`,
   };
 }
 

@@ -47,6 +47,11 @@ export const redisScripts = {
     sha: "44f3f6514843ebd9cb813940d195c0ffb2487418",
     text: "local owner = redis.call(\"HGET\", KEYS[1], \"r\")\nif owner and owner ~= ARGV[2] then return { 0 } end\nif ARGV[3] == \"\" then\nredis.call(\"DEL\", KEYS[1])\nreturn { 1 }\nend\nredis.call(\"HSET\", KEYS[1], \"b\", ARGV[1], \"s\", ARGV[3], \"r\", ARGV[2])\nif ARGV[5] ~= \"\" then redis.call(\"HSET\", KEYS[1], \"a\", ARGV[5]) end\nredis.call(\"PEXPIRE\", KEYS[1], ARGV[4])\nreturn { 1 }\n",
   },
+  moveDeferred: {
+    keys: 1,
+    sha: "316f62600826e6f07ef05749d71335c6fb7814dc",
+    text: "local state = redis.call(\"HGET\", KEYS[1], \"s\")\nif not state and ARGV[4] == \"\" then return { \"\", 0 } end\nif state and not string.find(ARGV[1], \",\" .. state .. \",\", 1, true) then return { state, 0 } end\nredis.call(\"HSET\", KEYS[1], \"s\", ARGV[2], \"c\", ARGV[5], \"a\", ARGV[6])\nif ARGV[4] ~= \"\" then redis.call(\"HSET\", KEYS[1], \"m\", ARGV[4]) end\nredis.call(\"PEXPIRE\", KEYS[1], ARGV[3])\nreturn { ARGV[2], 1 }\n",
+  },
   publish: {
     keys: null,
     sha: "70dac3e371f1899b662d83f09666883ac10ce60a",

@@ -26,6 +26,7 @@ import type { RedisBudgetLedger } from "@/lib/redis/budget-ledger";
 import type { CallClaimsOptions } from "@/lib/redis/call-claims";
 import { createCallClaims } from "@/lib/redis/call-claims";
 import { connectHot, connectPatient } from "@/lib/redis/client";
+import { createDeferralStore, DeferredBoxes } from "@/lib/redis/deferred-calls";
 import type { HotConnection } from "@/lib/redis/client";
 import { IssuerDirectory } from "@/lib/redis/issuer-directory";
 import { RedisPolicySource } from "@/lib/redis/policy-source";
@@ -129,6 +130,7 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
     policies,
     ledger,
     claims,
+    deferrals: createDeferralStore(connection, new DeferredBoxes(settings.masterKey), () => clock.nowMs()),
     providers,
     clock,
     hasher: { hash: (text) => hashApiKey(settings.pepper, text) },

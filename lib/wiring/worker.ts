@@ -1,6 +1,8 @@
 /** Composition root of the worker process and of the bookkeeping commands. */
 import { verifyRequestTag } from "@/lib/config/request-tag";
+import { outboundAllowList } from "@/lib/config/env";
 import type { WorkerEnv } from "@/lib/config/env";
+import type { DeferredDeps } from "@/lib/control/deferred-calls";
 import type { ReconcileDeps } from "@/lib/control/reconciliation";
 import type { RecoveryDeps } from "@/lib/control/recovery";
 import { drainChanges, publishAll } from "@/lib/control/snapshots";
@@ -10,14 +12,17 @@ import { closeDb, getDb } from "@/lib/db/client";
 import { systemClock } from "@/lib/domain/clock";
 import { fetchBillPage } from "@/lib/providers/bill";
 import { connectHot, connectPatient } from "@/lib/redis/client";
+import { DeferredBoxes } from "@/lib/redis/deferred-calls";
 import type { WaitingRedis } from "@/lib/redis/waiting-reads";
 import { connectWaiting } from "@/lib/redis/waiting-reads";
 import { createLogger } from "@/lib/telemetry/logger";
 import type { BookkeepingMetrics } from "@/lib/telemetry/metrics";
 import { createBookkeepingMetrics } from "@/lib/telemetry/metrics";
+import { createDeferredRunner } from "./deferred-runner";
 
 export interface WorkerServices {
   readonly deps: RecoveryDeps & ReconcileDeps;
+  readonly deferred: DeferredDeps;
   readonly metrics: BookkeepingMetrics;
   readonly reader: WaitingRedis;
   readonly queueUrl: string;
@@ -29,7 +34,19 @@ export interface WorkerServices {
   readonly close: () => Promise<void>;
 }
 
-type Settings = Pick<WorkerEnv, "DATABASE_URL" | "REDIS_URL" | "REDIS_QUEUE_URL" | "LOG_LEVEL" | "SPILLWAY_KEY_PEPPER">;
+type Settings = Pick<
+  WorkerEnv,
+  | "DATABASE_URL"
+  | "REDIS_URL"
+  | "REDIS_QUEUE_URL"
+  | "LOG_LEVEL"
+  | "SPILLWAY_KEY_PEPPER"
+  | "SPILLWAY_MASTER_KEY"
+  | "SPILLWAY_OUTBOUND_ALLOW"
+  | "SANDBOX_URL"
+  | "OPENAI_BASE_URL"
+  | "ANTHROPIC_BASE_URL"
+>;
 
 /** Settlement commits and scripts of a large rebuild take longer than a gateway would wait. */
 const COMMAND_TIMEOUT_MS = 15_000;
@@ -41,6 +58,16 @@ export function createWorkerServices(env: Settings): WorkerServices {
   const publisher = connectPatient(env.REDIS_URL, "spillway-publisher");
   const reader = connectWaiting(env.REDIS_URL, "spillway-settlement");
   const pepper = Buffer.from(env.SPILLWAY_KEY_PEPPER, "base64");
+  const masterKey = Buffer.from(env.SPILLWAY_MASTER_KEY, "base64");
+  const runner = createDeferredRunner({
+    redisUrl: env.REDIS_URL,
+    pepper,
+    masterKey,
+    outboundAllow: outboundAllowList(env),
+    onFault: (error, requestId) => {
+      log.error({ err: error, requestId }, "a deferred call failed in a way no branch foresaw");
+    },
+  });
   const control = { db, redis: publisher, clock: systemClock };
   return {
     deps: {
@@ -54,6 +81,7 @@ export function createWorkerServices(env: Settings): WorkerServices {
       verifyTag: (tag) => verifyRequestTag(pepper, tag),
       fetchBillPage,
     },
+    deferred: { db, store, clock: systemClock, boxes: new DeferredBoxes(masterKey), run: runner.run },
     metrics: createBookkeepingMetrics(),
     reader,
     queueUrl: env.REDIS_QUEUE_URL ?? env.REDIS_URL,
@@ -71,6 +99,7 @@ export function createWorkerServices(env: Settings): WorkerServices {
       return { postgres: postgres.status === "fulfilled", redis: redis.status === "fulfilled" };
     },
     close: async () => {
+      await runner.close();
       reader.disconnect();
       publisher.disconnect();
       await store.close();

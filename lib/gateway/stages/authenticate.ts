@@ -14,6 +14,7 @@ import type { KnownKey, KnownKeys } from "../known-keys";
 import type { CallerChain, OrganisationView } from "../organisation-view";
 import { viewOf } from "../organisation-view";
 import type { KeyHasher } from "../ports";
+import type { DeferredRun } from "./defer";
 import type { TokenCaller, TokenDeps } from "./token-caller";
 import { tokenCaller } from "./token-caller";
 
@@ -75,6 +76,21 @@ export async function authenticate(
   if (key.validUntilMs !== null && nowMs >= key.validUntilMs) return denial("invalid_api_key");
   const caller = { key, callerId: key.keyId, view: viewOf(snapshot), userId: null, endUser: null };
   return admitted(received, headers, clientAddress, caller, deps);
+}
+
+/** A deferred call of a key, whose address and secret were looked at when it was taken. */
+export async function authenticateRun(
+  received: Received,
+  headers: GatewayRequest["headers"],
+  run: DeferredRun,
+  nowMs: number,
+  deps: AuthenticateDeps,
+): Promise<Authenticated | Denial> {
+  const snapshot = await deps.policies.organisation(run.organisationId);
+  const key = await deps.policies.apiKey(run.organisationId, run.keyHash);
+  if (!snapshot || !key || (key.validUntilMs !== null && nowMs >= key.validUntilMs)) return denial("invalid_api_key");
+  const caller = { key: { ...key, allowedIps: [] }, callerId: key.keyId, view: viewOf(snapshot), userId: null };
+  return admitted(received, headers, undefined, { ...caller, endUser: null }, deps);
 }
 
 function admitted(

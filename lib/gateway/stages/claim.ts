@@ -9,6 +9,7 @@ import type { Outcome, RefusalEvent } from "@/lib/domain/usage-event";
 import type { Classified } from "../exchange";
 import type { GatewayAnswer, GatewayRequest } from "../http";
 import type { CallClaim, CallClaims, KeptAnswer } from "../ports";
+import type { DeferredRun } from "./defer";
 import type { RouteRequest } from "../wire/routes/route-request";
 import { isFormRequest } from "../wire/routes/route-request";
 
@@ -60,6 +61,19 @@ async function* contentOf(path: string, request: RouteRequest): AsyncGenerator<s
       yield* part.read();
     }
   }
+}
+
+/** The run of a deferred call, claimed by its id: a worker that takes over a dead one's finds the answer, where there was one. */
+async function claimedRun(
+  caller: Classified,
+  run: DeferredRun,
+  request: RouteRequest,
+  claims: CallClaims,
+): Promise<Claimed> {
+  const content = await claims.fingerprint(contentOf(caller.path, request));
+  const id = await claims.fingerprint([JSON.stringify(["deferred", run.id])]);
+  const claim = { organisationId: caller.view.organisation.id, id, content, requestId: caller.requestId };
+  return { claim, keepsAnswer: true, keepMs: SERVED_MS, isNamed: true };
 }
 
 async function claimedOf(
@@ -118,16 +132,17 @@ export async function claimCall(
   asked: GatewayRequest,
   request: RouteRequest,
   slot: ClaimSlot,
+  run: DeferredRun | undefined,
   { claims }: ClaimDeps,
 ): Promise<Replayed | Denial | undefined> {
   if (!claims) return undefined;
   const name = asked.headers.get("idempotency-key");
-  if (name === null && caller.chain.policy.retryWindowSeconds === 0) return undefined;
+  if (!run && name === null && caller.chain.policy.retryWindowSeconds === 0) return undefined;
   if (name !== null && (name === "" || name.length > MAX_NAME_LENGTH)) {
     const detail = `Idempotency-Key must have 1 to ${String(MAX_NAME_LENGTH)} characters`;
     return denial("invalid_request", { param: "Idempotency-Key", detail });
   }
-  const claimed = await claimedOf(caller, name, request, claims);
+  const claimed = run ? await claimedRun(caller, run, request, claims) : await claimedOf(caller, name, request, claims);
   const outcome = await claims.claim(claimed.claim, asked.signal);
   switch (outcome.code) {
     case "claimed":

@@ -88,6 +88,7 @@ function rungDenial(
   return denial("protected_rung", {
     ...facts,
     retryAfterMs: seconds === undefined ? PROTECTED_RETRY_MS : seconds * 1000,
+    mayWait: action === "defer",
   });
 }
 

@@ -77,6 +77,10 @@ const PLAIN: Readonly<Record<DenialCode, Readonly<Record<Language, string>>>> = 
     en: "The model has no price, so its cost cannot be held.",
     "zh-CN": "该模型没有价格，无法预留费用。",
   },
+  deferred_running: {
+    en: "The deferred call is running and cannot be cancelled any more.",
+    "zh-CN": "该延后调用正在执行，无法再取消。",
+  },
   idempotency_mismatch: {
     en: "This Idempotency-Key was used for another request. Use a new key for each request.",
     "zh-CN": "该 Idempotency-Key 已用于另一请求，请为每个请求使用新的键。",

@@ -1,0 +1,159 @@
+/**
+ * Deferred calls from hand-over to end. Postgres keeps them; Redis tells gateways how they stand and says who comes first, a cancel
+ * or a run. A run that a dead worker left is taken over after its lease, under the same name, so that an answer it had is replayed
+ * and not paid for again.
+ */
+import {
+  claimDeferredCalls,
+  currentKeyHash,
+  deleteOldDeferredCalls,
+  endDeferredCall,
+  insertDeferredCall,
+  postponeDeferredCall,
+  renewDeferredClaim,
+} from "@/lib/db/deferred-calls";
+import type { ClaimedDeferredCall, DeferredCallEnd } from "@/lib/db/deferred-calls";
+import type { DeferredAnswer, DeferredFacts, DeferredRequest } from "@/lib/domain/deferred-call";
+import { deferredEndOf, deferredPauseMs } from "@/lib/domain/deferred-call";
+import type { DeferredBoxes } from "@/lib/redis/deferred-calls";
+import { moveDeferred, readHandedOver, removeHandedOver } from "@/lib/redis/deferred-calls";
+import type { BookkeepingDeps } from "./bookkeeping";
+
+/** A run through a gateway, as the key that made the call. */
+export interface DeferredRunOrder {
+  readonly id: string;
+  readonly organisationId: string;
+  readonly keyHash: string;
+  readonly request: DeferredRequest;
+}
+
+export interface DeferredDeps extends Pick<BookkeepingDeps, "db" | "store" | "clock"> {
+  readonly boxes: DeferredBoxes;
+  /** Never rejects for what becomes of the call: that is its answer. */
+  readonly run: (order: DeferredRunOrder) => Promise<DeferredAnswer>;
+}
+
+const HAND_OVER_BATCH = 100;
+const LEASE_MS = 60_000;
+const RUNS_AT_ONCE = 8;
+/** Tries that a provider may break before the call counts as failed. */
+const MAX_BREAKS = 5;
+/** Longer answers are not kept. */
+const MAX_ANSWER_LENGTH = 4 * 1024 * 1024;
+
+/** Takes what gateways handed over into Postgres; returns how many. Safe to repeat. */
+export async function takeOverDeferred(deps: DeferredDeps, organisationId: string): Promise<number> {
+  const { redis } = deps.store;
+  let taken = 0;
+  for (;;) {
+    const calls = await readHandedOver(redis, organisationId, HAND_OVER_BATCH);
+    for (const { facts, box } of calls) await insertDeferredCall(deps.db.pool, organisationId, { ...facts, box });
+    const ids = calls.map((call) => call.entryId);
+    await removeHandedOver(redis, organisationId, ids);
+    taken += calls.length;
+    if (calls.length < HAND_OVER_BATCH) return taken;
+  }
+}
+
+function factsOf(call: ClaimedDeferredCall): DeferredFacts {
+  const { id, apiKeyId, appId, createdMs, deadlineMs, keepSeconds } = call;
+  return { id, apiKeyId, appId, createdMs, deadlineMs, keepSeconds };
+}
+
+type End = Omit<DeferredCallEnd, "endedMs">;
+
+/** First where gateways look, then where it is kept: a worker that dies in between ends it again. */
+async function end(deps: DeferredDeps, call: ClaimedDeferredCall, ended: End): Promise<void> {
+  const nowMs = deps.clock.nowMs();
+  const { state, code, answerBox } = ended;
+  const move = { facts: factsOf(call), from: ["pending", "running"] as const, to: state, code, answerBox };
+  await moveDeferred(deps.store.redis, call.organisationId, nowMs, move);
+  await endDeferredCall(deps.db.pool, call.id, { ...ended, endedMs: nowMs });
+}
+
+async function postpone(deps: DeferredDeps, call: ClaimedDeferredCall, breaks: number): Promise<void> {
+  const nowMs = deps.clock.nowMs();
+  const move = { facts: factsOf(call), from: ["running"] as const, to: "pending" as const };
+  await moveDeferred(deps.store.redis, call.organisationId, nowMs, move);
+  const nextMs = Math.min(nowMs + deferredPauseMs(call.tries), Math.max(nowMs, call.deadlineMs));
+  await postponeDeferredCall(deps.db.pool, call.id, nextMs, breaks);
+}
+
+function codeOf(answer: DeferredAnswer): string {
+  const found = /"code"\s*:\s*"([\w-]{1,60})"/u.exec(answer.body)?.[1];
+  return found ?? `status_${String(answer.status)}`;
+}
+
+async function conclude(deps: DeferredDeps, call: ClaimedDeferredCall, answer: DeferredAnswer): Promise<void> {
+  const meaning = deferredEndOf(answer.status);
+  const isBroken = meaning === "broken" && call.breaks + 1 < MAX_BREAKS;
+  if (meaning === "later" || isBroken) {
+    await postpone(deps, call, call.breaks + (isBroken ? 1 : 0));
+    return;
+  }
+  if (answer.body.length > MAX_ANSWER_LENGTH) {
+    await end(deps, call, { state: "failed", code: "answer_too_large", answerBox: null });
+    return;
+  }
+  const answerBox = deps.boxes.seal("answer", call.organisationId, call.id, answer);
+  const isDone = meaning === "done";
+  await end(deps, call, { state: isDone ? "done" : "failed", code: isDone ? null : codeOf(answer), answerBox });
+}
+
+async function runOne(deps: DeferredDeps, call: ClaimedDeferredCall): Promise<void> {
+  const nowMs = deps.clock.nowMs();
+  const { organisationId, id } = call;
+  // What a dead worker began before the deadline may have an answer, and has cost money: it is not thrown away.
+  if (nowMs >= call.deadlineMs && !call.wasRunning) {
+    await end(deps, call, { state: "expired", code: "deadline_passed", answerBox: null });
+    return;
+  }
+  const move = { facts: factsOf(call), from: ["pending", "running"] as const, to: "running" as const };
+  if (!(await moveDeferred(deps.store.redis, organisationId, nowMs, move))) {
+    await endDeferredCall(deps.db.pool, id, { state: "cancelled", code: null, answerBox: null, endedMs: nowMs });
+    return;
+  }
+  const keyHash = await currentKeyHash(deps.db.pool, organisationId, call.apiKeyId, nowMs);
+  if (keyHash === undefined) {
+    await end(deps, call, { state: "failed", code: "invalid_api_key", answerBox: null });
+    return;
+  }
+  const request = deps.boxes.openRequest(organisationId, id, call.box);
+  const renewing = setInterval(() => {
+    void renewDeferredClaim(deps.db.pool, id, deps.clock.nowMs() + LEASE_MS).catch(() => undefined);
+  }, LEASE_MS / 4);
+  try {
+    await conclude(deps, call, await deps.run({ id, organisationId, keyHash, request }));
+  } finally {
+    clearInterval(renewing);
+  }
+}
+
+export interface DeferredRound {
+  readonly runs: number;
+  /** Calls that could not be concluded; they are taken up again after their lease. */
+  readonly failed: readonly { readonly id: string; readonly error: unknown }[];
+}
+
+/** Runs what is due, so many at once, until nothing is. */
+export async function runDueDeferred(deps: DeferredDeps): Promise<DeferredRound> {
+  const failed: { id: string; error: unknown }[] = [];
+  let runs = 0;
+  for (;;) {
+    const due = await claimDeferredCalls(deps.db.pool, deps.clock.nowMs(), LEASE_MS, RUNS_AT_ONCE);
+    runs += due.length;
+    await Promise.all(
+      due.map((call) =>
+        runOne(deps, call).catch((error: unknown) => {
+          failed.push({ id: call.id, error });
+        }),
+      ),
+    );
+    if (due.length < RUNS_AT_ONCE) return { runs, failed };
+  }
+}
+
+/** Drops calls whose answers were kept long enough; returns how many. */
+export async function pruneDeferred(deps: Pick<DeferredDeps, "db" | "clock">): Promise<number> {
+  return deleteOldDeferredCalls(deps.db.pool, new Date(deps.clock.nowMs()));
+}
