@@ -24,9 +24,12 @@ const ANNOUNCE_BATCH = 200;
 const ANNOUNCED_TTL_SECONDS = 3_600;
 /** Result code of announce-4.lua. */
 const NOT_FENCED = 3;
-const MAX_ENDS = 128;
-/** How long an end waits for others where calls are many. Its answer has left by then; a hold stands this much longer. */
-const END_WAIT_MS = 20;
+export const MAX_ENDS = 128;
+/**
+ * How long an end waits for others where calls are many. Its answer has left by then: of a process that is killed in these
+ * milliseconds the sweeper books the hold, and the provider's bill corrects it.
+ */
+const END_WAIT_MS = 10;
 /** From this many open calls on it pays to wait for company. */
 const BUSY_CALLS = 8;
 
