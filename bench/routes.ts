@@ -115,9 +115,7 @@ function printMatrix(session: BenchSession, cells: readonly Cell[]): void {
   });
   session.say(tableText(head, rows));
   for (const { reason, sample, status, code, upstream } of cells.filter((cell) => !cell.isRight)) {
-    session.say(
-      `NOT GOVERNED ${reason.name}, ${nameOf(sample)}: ${String(status)} ${code}, ${String(upstream)} upstream`,
-    );
+    session.say(`WRONG: ${reason.name}, ${nameOf(sample)}: ${String(status)} ${code}, ${String(upstream)} upstream`);
   }
 }
 
