@@ -35,6 +35,8 @@ export interface DeferredDeps extends Pick<BookkeepingDeps, "db" | "store" | "cl
 
 const HAND_OVER_BATCH = 100;
 const LEASE_MS = 60_000;
+/** How long after its deadline a run that died may still be taken over. */
+const TAKE_OVER_MS = 600_000;
 const RUNS_AT_ONCE = 8;
 /** Tries that a provider may break before the call counts as failed. */
 const MAX_BREAKS = 5;
@@ -85,7 +87,9 @@ function codeOf(answer: DeferredAnswer): string {
 }
 
 async function conclude(deps: DeferredDeps, call: ClaimedDeferredCall, answer: DeferredAnswer): Promise<void> {
-  const meaning = deferredEndOf(answer.status);
+  // A dead worker had an answer that nobody kept: it is paid for, and never run again.
+  const isLost = answer.status === 409 && codeOf(answer) === "idempotency_not_kept";
+  const meaning = isLost ? "failed" : deferredEndOf(answer.status);
   const isBroken = meaning === "broken" && call.breaks + 1 < MAX_BREAKS;
   if (meaning === "later" || isBroken) {
     await postpone(deps, call, call.breaks + (isBroken ? 1 : 0));
@@ -100,11 +104,20 @@ async function conclude(deps: DeferredDeps, call: ClaimedDeferredCall, answer: D
   await end(deps, call, { state: isDone ? "done" : "failed", code: isDone ? null : codeOf(answer), answerBox });
 }
 
+/** Undefined where it was sealed under a master key of before. */
+function opened({ boxes }: DeferredDeps, call: ClaimedDeferredCall): DeferredRequest | undefined {
+  try {
+    return boxes.openRequest(call.organisationId, call.id, call.box);
+  } catch {
+    return undefined;
+  }
+}
+
 async function runOne(deps: DeferredDeps, call: ClaimedDeferredCall): Promise<void> {
   const nowMs = deps.clock.nowMs();
   const { organisationId, id } = call;
   // What a dead worker began before the deadline may have an answer, and has cost money: it is not thrown away.
-  if (nowMs >= call.deadlineMs && !call.wasRunning) {
+  if (nowMs >= call.deadlineMs + (call.wasRunning ? TAKE_OVER_MS : 0)) {
     await end(deps, call, { state: "expired", code: "deadline_passed", answerBox: null });
     return;
   }
@@ -118,7 +131,11 @@ async function runOne(deps: DeferredDeps, call: ClaimedDeferredCall): Promise<vo
     await end(deps, call, { state: "failed", code: "invalid_api_key", answerBox: null });
     return;
   }
-  const request = deps.boxes.openRequest(organisationId, id, call.box);
+  const request = opened(deps, call);
+  if (!request) {
+    await end(deps, call, { state: "failed", code: "request_unreadable", answerBox: null });
+    return;
+  }
   const renewing = setInterval(() => {
     void renewDeferredClaim(deps.db.pool, id, deps.clock.nowMs() + LEASE_MS).catch(() => undefined);
   }, LEASE_MS / 4);

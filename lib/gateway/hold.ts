@@ -237,12 +237,12 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
     const mayWait = !asked.run && !following;
     if (mayWait && asksForLater(request.headers)) {
       const deferred = await deferCall(caller, request, parsed, nowMs, deps);
-      if (deferred) return deferred;
+      if (deferred) return isDenial(deferred) ? refuse(deferred) : deferred;
     }
     const result = await reserveTightly({ caller, request: parsed, call, following, maxCost }, deps);
     if (mayWait && "mayWait" in result && result.mayWait) {
       const deferred = await deferCall(caller, request, parsed, nowMs, deps);
-      if (deferred) return deferred;
+      if (deferred) return isDenial(deferred) ? refuse(deferred) : deferred;
     }
     if ("isStatic" in result) return { ...refuse(result.refusal), isStatic: true };
     if (isDenial(result)) return refuse(result);

@@ -14,16 +14,24 @@ export function isDeferredPath(path: string): boolean {
   return path.startsWith("deferred/");
 }
 
+/** A provider may say JSON and send something else. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
 /** An answer as data where it is JSON, as text where it is a stream's events. */
 function answerBody({ answer }: DeferredView): unknown {
   if (!answer) return undefined;
-  const isJson = answer.contentType.includes("json");
   return {
     status: answer.status,
     content_type: answer.contentType,
     request_id: answer.requestId,
     cost: answer.cost,
-    body: isJson ? (JSON.parse(answer.body) as unknown) : answer.body,
+    body: answer.contentType.includes("json") ? parsed(answer.body) : answer.body,
   };
 }
 

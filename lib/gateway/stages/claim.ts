@@ -73,7 +73,9 @@ async function claimedRun(
   const content = await claims.fingerprint(contentOf(caller.path, request));
   const id = await claims.fingerprint([JSON.stringify(["deferred", run.id])]);
   const claim = { organisationId: caller.view.organisation.id, id, content, requestId: caller.requestId };
-  return { claim, keepsAnswer: true, keepMs: SERVED_MS, isNamed: true };
+  const keptMs = (caller.chain.policy.deferral?.keepSeconds ?? 0) * 1000;
+  // Where the organisation has opted out meanwhile, only that it was served is remembered.
+  return { claim, keepsAnswer: keptMs > 0, keepMs: Math.min(SERVED_MS, keptMs || SERVED_MS), isNamed: true };
 }
 
 async function claimedOf(

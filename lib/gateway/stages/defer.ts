@@ -4,6 +4,8 @@
  * same key, and holds its money then.
  */
 import type { DeferredFacts } from "@/lib/domain/deferred-call";
+import type { Denial } from "@/lib/domain/denial";
+import { denial } from "@/lib/domain/denial";
 import { newId } from "@/lib/domain/ids";
 import type { Classified } from "../exchange";
 import type { GatewayAnswer, GatewayRequest } from "../http";
@@ -68,11 +70,15 @@ export async function deferCall(
   request: RouteRequest,
   nowMs: number,
   { deferrals, ledger }: DeferDeps,
-): Promise<Deferred | undefined> {
+): Promise<Deferred | Denial | undefined> {
   const { deferral } = caller.chain.policy;
   if (!deferrals || !deferral || isFormRequest(request) || request.bodyBytes > MAX_BYTES) return undefined;
   // A token has ended by the time the call runs, and nobody can prove it again.
   if (caller.callerId !== caller.key.keyId) return undefined;
+  if (asked.headers.get("x-spillway-webhook") !== null) {
+    const detail = "webhooks of deferred calls are not served: ask for the answer by its id";
+    return denial("invalid_request", { param: "x-spillway-webhook", detail });
+  }
   const facts: DeferredFacts = {
     id: newId("dfr", nowMs),
     apiKeyId: caller.key.keyId,
