@@ -73,7 +73,10 @@ export interface BudgetStanding {
   readonly limit: bigint;
 }
 
-/** How these budgets stand in these periods, by ledger and limits of now. Archived budgets are left out. */
+/**
+ * How these budgets stand in these periods, by ledger and limits of now. Archived budgets are left out, and those of each end user:
+ * one person at his limit is no matter for the company's alerts.
+ */
 export async function listStandings(
   client: SqlClient,
   organisationId: string,
@@ -94,7 +97,7 @@ export async function listStandings(
          AND g.revoked_at IS NULL AND g.starts_at <= now() AND g.ends_at > now()), 0) AS usable
      FROM unnest($2::text[], $3::text[]) AS w(budget_id, period_id)
      JOIN budget_rollups r ON r.organisation_id = $1 AND r.budget_id = w.budget_id AND r.period_id = w.period_id
-     JOIN budgets b ON b.id = r.budget_id AND b.organisation_id = $1 AND b.archived_at IS NULL`,
+     JOIN budgets b ON b.id = r.budget_id AND b.organisation_id = $1 AND b.archived_at IS NULL AND NOT b.per_end_user`,
     [organisationId, wanted.map((one) => one.budgetId), wanted.map((one) => one.periodId)],
   );
   return result.rows.map((row) => ({

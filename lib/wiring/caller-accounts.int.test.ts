@@ -1,5 +1,6 @@
 /** Whose account a call goes to: consumers that are named, and end users with limits of their own. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { raiseThresholdAlerts } from "@/lib/control/alerts";
 import { keysOf } from "@/lib/redis/keys";
 import { CallersBench } from "@/lib/testing/callers-bench";
 
@@ -146,6 +147,26 @@ describe("end users", () => {
     expect((await callers.call(await token(), { "x-spillway-end-user": "somebody" }, { user: "else" })).status).toBe(
       429,
     );
+  });
+
+  it("one person at his limit raises no alert of the company's, the application at its own does", async () => {
+    const made = await callers.bench.organisation();
+    const { organisationId, consumers } = made;
+    const ofEach = await callers.quota(made, { consumerId: consumers.app }, { perEndUser: true, limitAmount: "2" });
+    const ofAll = await callers.quota(made, { consumerId: consumers.app }, { limitAmount: "2" });
+    for (const user of ["ada", "ada"]) await callers.call(made.apiKey.secret, {}, { user });
+    await callers.booked(made);
+    const { rows } = await callers.bench.control.db.pool.query<{ budgetId: string; periodId: string }>(
+      `SELECT budget_id AS "budgetId", period_id AS "periodId" FROM budget_rollups WHERE organisation_id = $1`,
+      [organisationId],
+    );
+    const raised = async (budgetId: string) => {
+      const touched = rows.filter((row) => row.budgetId === budgetId);
+      expect(touched).toHaveLength(1);
+      return (await raiseThresholdAlerts(callers.bench.books, organisationId, touched)).length;
+    };
+    expect(await raised(ofEach)).toBe(0);
+    expect(await raised(ofAll)).toBeGreaterThan(0);
   });
 
   it("counters of end users agree with the ledger, each by himself", async () => {
