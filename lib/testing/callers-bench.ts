@@ -129,6 +129,12 @@ export class CallersBench {
     return (await createConsumer(this.bench.control, testPrincipal, input)).consumer.id;
   }
 
+  /** A user below the app. */
+  async user(made: TestOrganisation, name: string): Promise<string> {
+    const input = { organisationId: made.organisationId, parentId: made.consumers.app, kind: "user" as const, name };
+    return (await createConsumer(this.bench.control, testPrincipal, input)).consumer.id;
+  }
+
   /** One more key of the organisation's app. */
   async keyFor(made: TestOrganisation, entitledConsumers: string[]) {
     return createApiKey(this.bench.control, testPrincipal, {

@@ -89,6 +89,22 @@ describe("X-Consumer-ID", () => {
   });
 });
 
+describe("a person's token", () => {
+  it("may be booked on the person's own consumer, and on nobody else's below the app", async () => {
+    const made = await callers.bench.organisation();
+    const [ada, bob] = [await callers.user(made, "Ada"), await callers.user(made, "Bob")];
+    const { token } = await callers.issuerOf(made);
+    expect((await callers.call(await token(), { "x-consumer-id": ada })).status).toBe(200);
+    const refused = await callers.call(await token(), { "x-consumer-id": bob });
+    expect(refused).toMatchObject({ status: 403, code: "consumer_forbidden" });
+    // The application itself, and a token that speaks for it and for no person, may name its users.
+    for (const secret of [made.apiKey.secret, await token({ sub: undefined })]) {
+      expect((await callers.call(secret, { "x-consumer-id": bob })).status).toBe(200);
+    }
+    expect((await callers.booked(made)).map(({ app_id: id }) => id)).toEqual([ada, bob, bob]);
+  });
+});
+
 describe("end users", () => {
   it("each has his own limit, whichever way he is named, and nobody's name is in a key of Redis", async () => {
     const made = await callers.bench.organisation();

@@ -5,13 +5,12 @@
 import { parseApiKey } from "@/lib/domain/api-key";
 import type { Denial } from "@/lib/domain/denial";
 import { denial, isDenial } from "@/lib/domain/denial";
-import type { ApiKeyDocument } from "@/lib/domain/snapshot";
 import { END_USER_HEADER, endUserName } from "@/lib/identity/end-user";
 import { attribute } from "@/lib/identity/entitlement";
 import type { Authenticated, Classified, Received } from "../exchange";
 import type { GatewayRequest } from "../http";
 import type { KnownKey, KnownKeys } from "../known-keys";
-import type { CallerChain, OrganisationView } from "../organisation-view";
+import type { CallerChain } from "../organisation-view";
 import { viewOf } from "../organisation-view";
 import type { KeyHasher } from "../ports";
 import type { DeferredRun } from "./defer";
@@ -110,7 +109,7 @@ function admitted(
   }
   const claimed = headers.get("x-consumer-id");
   const isPlain = known.userId === null && (claimed === null || claimed === key.appId);
-  const chain = isPlain ? view.chainOf(key) : chainOfClaim(view, key, claimed, known.userId);
+  const chain = isPlain ? view.chainOf(key) : chainOfClaim(known, claimed);
   // A key whose app is gone is no key; a consumer that may not be named is not said to exist.
   if (!chain) return denial(isPlain ? "invalid_api_key" : "consumer_forbidden");
   if (key.frozen || chain.isFrozen) return denial("consumer_frozen");
@@ -121,16 +120,12 @@ function admitted(
   return { requestId, startedMs, route, path, language, key, callerId, view, chain, endUser };
 }
 
-function chainOfClaim(
-  view: OrganisationView,
-  key: ApiKeyDocument,
-  claimed: string | null,
-  userId: string | null,
-): CallerChain | undefined {
+function chainOfClaim({ view, key, userId, endUser }: TokenCaller, claimed: string | null): CallerChain | undefined {
   const entitlement = {
     ownId: key.appId,
     consumerIds: userId === null ? [] : [userId],
-    subtreeIds: [key.appId, ...key.entitledConsumers],
+    // A person speaks for himself: the others below the app are not his to name.
+    subtreeIds: endUser === null ? [key.appId, ...key.entitledConsumers] : [],
   };
   const attribution = attribute(entitlement, claimed, view.consumers);
   return attribution.ok ? view.chainFor(key, attribution.consumerId, userId) : undefined;
