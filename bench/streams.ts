@@ -99,7 +99,13 @@ class Course {
     const { gateways, sandbox, redis, worker } = this.stack;
     const processes = [...gateways, sandbox, redis, ...(worker ? [worker] : [])];
     const { result, cpuMs, seconds } = await withCpu(processes, () => this.run(way, ROUND));
-    const known = this.measured.get(way) ?? { firstByte: [], event: [], gap: [], events: 0, cpuMs: new Map() };
+    const known: Measured = this.measured.get(way) ?? {
+      firstByte: [],
+      event: [],
+      gap: [],
+      events: 0,
+      cpuMs: new Map(),
+    };
     const round = { firstByte: firstByteTimes(result), event: eventTimes(result), gap: eventGaps(result) };
     for (const name of ["firstByte", "event", "gap"] as const) for (const one of round[name]) known[name].push(one);
     known.events += result.reduce((sum, { record }) => sum + record.got.endedAt.length, 0);

@@ -17,10 +17,10 @@ export interface AnswerListener {
 }
 
 const CR = 13;
-const EMPTY = Buffer.alloc(0);
+const EMPTY: Buffer = Buffer.alloc(0);
 
 export class AnswerReader {
-  private pending = EMPTY;
+  private pending: Buffer = EMPTY;
   private state: "head" | "size" | "data" | "plain" | "trailer" = "head";
   /** Bytes of the chunk or the body that are still to come. */
   private left = 0;
