@@ -3,6 +3,8 @@ import { StoreUnavailable } from "@/lib/gateway/ports";
 
 /** Far above what a healthy store takes, far below what a person notices. Ends of calls wait longer: nobody waits for them. */
 export const STORE_DEADLINE_MS = 150;
+/** For all that an organisation has, read when a process meets it for the first time. */
+export const SNAPSHOT_DEADLINE_MS = 1_000;
 
 /**
  * The result of `work`, or StoreUnavailable after `ms`. Whoever loses goes on by itself. The event loop runs timers before it

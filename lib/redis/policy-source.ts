@@ -25,7 +25,7 @@ import type { PolicySource } from "@/lib/gateway/ports";
 import { StoreUnavailable } from "@/lib/gateway/ports";
 import { Absences } from "./absences";
 import type { HotConnection } from "./client";
-import { beforeDeadline, STORE_DEADLINE_MS } from "./deadline";
+import { beforeDeadline, SNAPSHOT_DEADLINE_MS, STORE_DEADLINE_MS } from "./deadline";
 import { CHANGE_CHANNEL_PATTERN, keysOf, organisationOfChannel } from "./keys";
 import type { ScriptReply } from "./scripts";
 import { numberAt, runScript, textAt } from "./scripts";
@@ -238,7 +238,7 @@ export class RedisPolicySource implements PolicySource {
     try {
       const names = [keys.epoch, keys.changes, keys.snapshot, keys.generation];
       const reply = runScript(this.connection.redis, "catchUp", names, [cached.epoch]);
-      apply(cached, await beforeDeadline(reply, STORE_DEADLINE_MS));
+      apply(cached, await beforeDeadline(reply, SNAPSHOT_DEADLINE_MS));
     } catch (error) {
       throw new StoreUnavailable("the snapshot cannot be read", 1000, error);
     }
