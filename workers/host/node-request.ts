@@ -116,14 +116,27 @@ async function pipe(body: ReadableStream<Uint8Array>, outgoing: ServerResponse):
   else outgoing.end();
 }
 
+/** What a client may still send of a body that nobody wants; beyond it the connection is closed. */
+const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
+
+/** Lets a client finish sending what was refused: one whose connection is closed meanwhile never reads why. */
+function discardRest(incoming: IncomingMessage): void {
+  let left = MAX_DISCARDED_BYTES;
+  incoming.removeAllListeners("data");
+  incoming.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) incoming.destroy();
+  });
+  incoming.resume();
+}
+
 export async function sendAnswer(
   answer: GatewayAnswer,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
   const { status, headers, body } = answer;
-  // A body that was not read to its end stands in the way of the next request on this connection.
-  if (!incoming.complete) outgoing.setHeader("connection", "close");
+  if (!incoming.complete) discardRest(incoming);
   if (body instanceof ReadableStream) {
     outgoing.writeHead(status, headers);
     outgoing.flushHeaders();

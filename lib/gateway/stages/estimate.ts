@@ -59,13 +59,13 @@ export function estimateServing(
       ? boundOf({ inputTokens, outputTokens, rates })
       : boundOf({ inputTokens, outputTokens, rates, ...boundOptions(request, serving.target.region) });
   const converted = serving.fxRate === null ? inPrice : convertNanos(inPrice, serving.fxRate, "up");
-  // What is free must still find room: a caller with nothing left makes no calls.
+  // What is free, or uses none of a kind of token, must still find room: a caller with nothing left makes no calls.
   const cost = converted === 0n ? 1n : converted;
   return {
     inputTokens,
     outputTokens,
     cost,
-    amounts: meterAmounts(cost, inputTokens, outputTokens),
+    amounts: meterAmounts(cost, Math.max(1, inputTokens), Math.max(1, outputTokens)),
     writtenCap: stated === null ? cap : null,
   };
 }
