@@ -4,18 +4,16 @@
  * gateway does not know passes through untouched; what it prices or limits by must be well-formed.
  */
 import type { Denial } from "@/lib/domain/denial";
-import { denial } from "@/lib/domain/denial";
 import type { JsonScan } from "./json-scan";
-import { scanJson } from "./json-scan";
 import type { Body } from "./routes/fields";
 import {
-  asDenial,
   endUserOf,
   flag,
   Invalid,
   isBody,
   MAX_OUTPUT_TOKENS,
   modelOf,
+  parseJsonBody,
   textBytes,
   wholeNumber,
 } from "./routes/fields";
@@ -46,8 +44,6 @@ export interface ParsedRequest {
   readonly endUser: string | null;
 }
 
-/** One for all bodies: making a decoder costs more than using it. */
-const utf8 = new TextDecoder("utf-8", { fatal: true });
 const MAX_CHOICES = 128;
 const FRAMING_TOKENS_PER_MESSAGE = 3;
 const FRAMING_TOKENS = 3;
@@ -102,23 +98,5 @@ function quickChat(body: Body, bodyBytes: number): RequestShape {
 
 /** Parses a body, or says in one sentence what is wrong with it. */
 export function parseOpenAiRequest(bytes: Uint8Array, kind: "chat" | "embedding"): JsonRequest | Denial {
-  let text: string;
-  let body: unknown;
-  try {
-    text = utf8.decode(bytes);
-    body = JSON.parse(text);
-  } catch {
-    return denial("invalid_request", { detail: "the body is not valid JSON in UTF-8" });
-  }
-  if (!isBody(body)) return denial("invalid_request", { detail: "the body must be a JSON object" });
-  const scan = scanJson(text);
-  if (scan.isTooDeep) return denial("invalid_request", { detail: "the body is nested too deeply" });
-  if (scan.duplicate !== undefined) {
-    const param = scan.duplicate.slice(0, 100);
-    return denial("invalid_request", { detail: "a name occurs twice in one object", param });
-  }
-  const read = kind === "chat" ? quickChat : embeddingShape;
-  const object = body;
-  const shape = asDenial(() => read(object, bytes.length));
-  return shape.kind === "denial" ? shape : { text, scan, body, bodyBytes: bytes.length, ...shape };
+  return parseJsonBody(bytes, kind === "chat" ? quickChat : embeddingShape);
 }
