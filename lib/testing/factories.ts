@@ -64,6 +64,12 @@ export function uniqueOrganisationId(): string {
   return `t${randomBytes(6).toString("hex").slice(0, 11)}`;
 }
 
+interface TestKeyOptions {
+  readonly environment?: Environment;
+  readonly trafficClass?: string;
+  readonly isVip?: boolean;
+}
+
 /** USD per million tokens of the sandbox's models. */
 export const SANDBOX_PRICES = {
   "sandbox-large": { kind: "chat", input: "2.50", cacheRead: "1.25", output: "10.00" },
@@ -84,7 +90,7 @@ export interface TestOrganisationOptions {
     readonly overflowAmount?: bigint;
     readonly periodKind?: "day" | "month";
   };
-  readonly key?: { readonly environment?: Environment; readonly trafficClass?: string; readonly isVip?: boolean };
+  readonly key?: TestKeyOptions;
   /** Absent: both ladder templates, and large and medium downgrade to small. null: no policy at all. */
   readonly policy?: PolicyDocument | null;
   /** Where the stand-in provider listens. */
@@ -110,6 +116,26 @@ export interface TestOrganisation {
   readonly policyId: string | null;
 }
 
+/** A key of an app with nothing special about it but what `key` says. */
+export function createTestKey(
+  deps: ControlDeps,
+  organisationId: string,
+  appId: string,
+  key: TestKeyOptions = {},
+): ReturnType<typeof createApiKey> {
+  return createApiKey(deps, testPrincipal, {
+    organisationId,
+    appId,
+    name: "test key",
+    environment: key.environment ?? "production",
+    trafficClass: key.trafficClass ?? "general",
+    entitledClasses: [],
+    expiresAtMs: null,
+    allowedIps: [],
+    isVip: key.isVip ?? false,
+  });
+}
+
 /**
  * organisation > department > team > app, budgets, a key, the sandbox provider with priced models; published to Redis and
  * unfenced, so that a gateway may reserve at once.
@@ -129,17 +155,7 @@ export async function createTestOrganisation(
   const organisationId = organisation.id;
   const consumers = await createTree(quiet, organisationId);
   const budgets = await createBudgets(quiet, organisationId, consumers, options);
-  const { apiKey, secret } = await createApiKey(quiet, testPrincipal, {
-    organisationId,
-    appId: consumers.app,
-    name: "test key",
-    environment: options.key?.environment ?? "production",
-    trafficClass: options.key?.trafficClass ?? "general",
-    entitledClasses: [],
-    expiresAtMs: null,
-    allowedIps: [],
-    isVip: options.key?.isVip ?? false,
-  });
+  const { apiKey, secret } = await createTestKey(quiet, organisationId, consumers.app, options.key);
   const { provider, models } = await createSandboxModels(quiet, organisationId, options);
   const policyId = await createTestPolicy(quiet, organisationId, options.policy);
   await publishAll(deps, organisationId, { force: true });

@@ -1,6 +1,5 @@
 /** A call taken for later is run once, when money allows, by whichever worker is alive: Redis, Postgres and provider are real. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createApiKey } from "@/lib/control/api-keys";
 import { updateBudget } from "@/lib/control/budgets";
 import type { DeferredDeps } from "@/lib/control/deferred-calls";
 import { pruneDeferred, runDueDeferred, takeOverDeferred } from "@/lib/control/deferred-calls";
@@ -8,7 +7,7 @@ import type { PolicyDocument } from "@/lib/domain/policy";
 import { DeferredBoxes } from "@/lib/redis/deferred-calls";
 import { keysOf } from "@/lib/redis/keys";
 import type { TestOrganisation } from "@/lib/testing/factories";
-import { TEST_MASTER_KEY, TEST_PEPPER, testPrincipal } from "@/lib/testing/factories";
+import { createTestKey, TEST_MASTER_KEY, TEST_PEPPER, testPrincipal } from "@/lib/testing/factories";
 import type { TestBench } from "@/lib/testing/running-gateway";
 import { startTestBench } from "@/lib/testing/running-gateway";
 import { testDatabaseUrl, testRedisUrl } from "@/lib/testing/services";
@@ -146,16 +145,7 @@ describe("Prefer: respond-async", () => {
     expect((await call(made, { method: "GET", path, secret: other.apiKey.secret })).status).toBe(404);
     expect((await call(made, { method: "DELETE", path, secret: other.apiKey.secret })).status).toBe(404);
     expect((await call(made, { method: "GET", path: "deferred/dfr_nonsense" })).status).toBe(404);
-    const { secret } = await createApiKey(bench.control, testPrincipal, {
-      organisationId: made.organisationId,
-      appId: made.consumers.app,
-      name: "second key",
-      environment: "production",
-      trafficClass: "general",
-      entitledClasses: [],
-      expiresAtMs: null,
-      allowedIps: [],
-    });
+    const { secret } = await createTestKey(bench.control, made.organisationId, made.consumers.app);
     const status = async () => (await call(made, { method: "GET", path, secret })).status;
     await expect.poll(status, { timeout: 5_000 }).toBe(200);
   });

@@ -5,11 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startChild } from "@/lib/services/child";
 import { freePort } from "@/lib/services/free-port";
 import { throwAwayFolder } from "@/lib/services/throw-away";
-import { createApiKey } from "@/lib/control/api-keys";
 import type { PolicyDocument } from "@/lib/domain/policy";
 import { keysOf } from "@/lib/redis/keys";
 import type { TestOrganisation } from "@/lib/testing/factories";
-import { TEST_MASTER_KEY, TEST_PEPPER, testPrincipal } from "@/lib/testing/factories";
+import { createTestKey, TEST_MASTER_KEY, TEST_PEPPER } from "@/lib/testing/factories";
 import type { TestBench } from "@/lib/testing/running-gateway";
 import { startTestBench } from "@/lib/testing/running-gateway";
 import { testDatabaseUrl, testRedisUrl } from "@/lib/testing/services";
@@ -165,16 +164,7 @@ describe("an Idempotency-Key", () => {
 
   it("of another API key is another call", async () => {
     const made = await bench.organisation({ policy: KEEPS });
-    const { secret } = await createApiKey(bench.control, testPrincipal, {
-      organisationId: made.organisationId,
-      appId: made.consumers.app,
-      name: "second key",
-      environment: "production",
-      trafficClass: "general",
-      entitledClasses: [],
-      expiresAtMs: null,
-      allowedIps: [],
-    });
+    const { secret } = await createTestKey(bench.control, made.organisationId, made.consumers.app);
     await expect.poll(async () => (await chat(made, { name: "same", secret })).status, { timeout: 5_000 }).toBe(200);
     const response = await chat(made, { name: "same" });
     expect(response.headers.get("x-spillway-replayed")).toBeNull();
