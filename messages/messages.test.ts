@@ -1,6 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { outcomeLabel } from "@/components/requests/outcome-label";
+import { REFUSAL_CODES } from "@/lib/contracts/requests";
+import { denial, DENIAL_CODES } from "@/lib/domain/denial";
+import type { BudgetFacts } from "@/lib/domain/denial";
+import { CONSUMER_KINDS, METERS } from "@/lib/domain/snapshot";
+import { refusalAnswer } from "@/lib/gateway/wire/error-response";
 import en from "./en.json";
 import zh from "./zh-CN.json";
 
@@ -40,6 +46,28 @@ describe("messages", () => {
       ([key, text]) => holesOf(text).join() !== holesOf(chinese.get(key) ?? "").join(),
     );
     expect(differing).toEqual([]);
+  });
+
+  it("name every code under which the request log may keep a call, in both languages", () => {
+    const facts = { budgetId: "b", consumerId: "c", consumerName: "C", periodKind: "month", periodId: "M2026-11" };
+    const amounts = { limit: 1n, used: 1n, held: 0n, currency: "USD", resetsAtMs: 0 };
+    const budgets: BudgetFacts[] = [...CONSUMER_KINDS, "key" as const].flatMap((scope) =>
+      METERS.map((meter) => ({ ...facts, ...amounts, scope, meter })),
+    );
+    const context = { protocol: "openai", requestId: "r", language: "en", budgetStatus: 429, topUpUrl: null } as const;
+    const written = [
+      ...DENIAL_CODES.map((code) => refusalAnswer(denial(code), context, 0).code),
+      ...budgets.map((budget) => refusalAnswer(denial("budget_exhausted", { budget }), context, 0).code),
+      ...REFUSAL_CODES,
+    ];
+    const isNamed = (code: string): boolean => {
+      const label = outcomeLabel(code);
+      if (label === undefined) return false;
+      const keys = [label.key, ...("scope" in label ? [`scopes.${label.scope}`] : [])];
+      return keys.every((key) => english.has(`outcomes.${key}`) && chinese.has(`outcomes.${key}`));
+    };
+    // A refusal always names its budget.
+    expect(written.filter((code) => code !== "BUDGET_EXHAUSTED" && !isNamed(code))).toEqual([]);
   });
 
   it("are all used: a key stands in the source whole, or below a prefix that the source completes", () => {

@@ -10,6 +10,7 @@ import { Badge } from "@/components/ui/badge";
 import { Card, CardHeader } from "@/components/ui/card";
 import type { RequestAttempt, RequestDetail } from "@/lib/contracts/requests";
 import { REQUEST_DECISIONS } from "@/lib/contracts/requests";
+import { RefusalCard } from "./refusal-card";
 import { useExplanation } from "./use-explanation";
 import { decisionTone, useDecisionText, useOutcomeText } from "./use-request-words";
 
@@ -235,8 +236,6 @@ function Attempt({
 
 export function RequestDetailView({ detail }: { readonly detail: RequestDetail }): ReactElement {
   const t = useTranslations("requests");
-  const outcomeText = useOutcomeText();
-  const explain = useExplanation();
   return (
     <>
       <Link
@@ -261,21 +260,7 @@ export function RequestDetailView({ detail }: { readonly detail: RequestDetail }
       </div>
       <div className="grid gap-4">
         <Facts detail={detail} />
-        {detail.refusal === null ? null : (
-          <Card>
-            <CardHeader
-              title={t("refusedTitle")}
-              action={
-                <Badge tone="danger">{`${String(detail.refusal.statusCode)} · ${outcomeText(detail.refusal.code)}`}</Badge>
-              }
-            />
-            <div className="px-4 pb-4 text-[0.9375rem] leading-relaxed sm:px-5">
-              {explain.ofRefusal(detail.refusal, detail).map((sentence) => (
-                <p key={sentence}>{sentence}</p>
-              ))}
-            </div>
-          </Card>
-        )}
+        {detail.refusal === null ? null : <RefusalCard refusal={detail.refusal} detail={detail} />}
         {detail.attempts.map((attempt) => (
           <Attempt
             key={`${String(attempt.attempt)}:${attempt.kind}:${String(attempt.sequence)}`}

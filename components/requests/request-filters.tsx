@@ -16,7 +16,8 @@ interface FiltersProps {
   readonly onChange: (change: Partial<RequestListQuery>) => void;
 }
 
-const REFUSAL_CODES = [
+/** What people look for; any other code stands in the address. */
+const FILTER_CODES = [
   "ORGANIZATION_BUDGET_EXHAUSTED",
   "DEPARTMENT_BUDGET_EXHAUSTED",
   "TEAM_BUDGET_EXHAUSTED",
@@ -26,6 +27,10 @@ const REFUSAL_CODES = [
   "rate_limit_exceeded",
   "consumer_frozen",
   "model_not_allowed",
+  "price_missing",
+  "max_cost_exceeded",
+  "replayed",
+  "deferred",
 ] as const;
 
 const TYPING_MS = 250;
@@ -67,7 +72,7 @@ export function RequestFilters({ query, list, onChange }: FiltersProps): ReactEl
   const outcomeText = useOutcomeText();
   const [clearings, setClearings] = useState(0);
   const isFiltered = [query.q, query.app, query.model, query.decision, query.outcome].some((one) => one !== "");
-  const outcomes = [...(list?.outcomes ?? []), ...REFUSAL_CODES];
+  const outcomes = [...(list?.outcomes ?? []), ...FILTER_CODES];
   return (
     <div className="mb-3 grid grid-cols-2 gap-2 sm:flex sm:flex-wrap" role="search">
       <SearchField key={clearings} value={query.q} onChange={(q) => onChange({ q })} />

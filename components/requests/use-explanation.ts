@@ -3,14 +3,16 @@
 import { useLocale, useTranslations } from "next-intl";
 import { useBudgetWords } from "@/components/budgets/use-budget-words";
 import { amountOfMeter, moneyWithCode, percentText } from "@/components/format/money";
-import type { DecisionExplanation, RequestAttempt, RequestDetail } from "@/lib/contracts/requests";
+import { dateTimeText } from "@/components/format/time";
+import { decisionOfCode } from "@/lib/contracts/requests";
+import type { DecisionExplanation, RequestAttempt, RequestDetail, RequestRefusal } from "@/lib/contracts/requests";
 import { formatNanos } from "@/lib/domain/money";
 import { METERS } from "@/lib/domain/snapshot";
 import { useOutcomeText } from "./use-request-words";
 
 export interface Explain {
   readonly ofAttempt: (attempt: RequestAttempt, detail: RequestDetail) => readonly string[];
-  readonly ofRefusal: (refusal: NonNullable<RequestDetail["refusal"]>, detail: RequestDetail) => readonly string[];
+  readonly ofRefusal: (refusal: RequestRefusal, detail: RequestDetail) => readonly string[];
 }
 
 type Explanation = DecisionExplanation | null;
@@ -59,6 +61,29 @@ function useStanding(): (explanation: Explanation, currency: string) => string |
   };
 }
 
+/** A call that was answered without a provider. */
+function useNote(): (refusal: RequestRefusal, detail: RequestDetail) => readonly (string | undefined)[] {
+  const t = useTranslations("explain");
+  const locale = useLocale();
+  return ({ code, deferral }, { modelRequested, organisation }) => {
+    const model = modelRequested ?? "–";
+    if (code === "replayed") return [t("replayed")];
+    if (code !== "deferred") return [t("staticText", { model })];
+    const at = (ms: number): string => dateTimeText(ms, locale, organisation.timeZone);
+    const { state = null, tries = 0, deadlineMs = null, endedMs = null } = deferral ?? {};
+    return [
+      t("deferred", { model }),
+      deferral === null ? undefined : t("deferredId", { id: deferral.id }),
+      state === null ? undefined : t(`deferredState.${state}`, { tries }),
+      endedMs !== null
+        ? t("deferredEnded", { at: at(endedMs) })
+        : deadlineMs === null
+          ? undefined
+          : t("deferredDeadline", { at: at(deadlineMs) }),
+    ];
+  };
+}
+
 function isSaid(sentence: string | undefined): sentence is string {
   return sentence !== undefined;
 }
@@ -69,6 +94,7 @@ export function useExplanation(): Explain {
   const outcomeText = useOutcomeText();
   const because = useBecause();
   const standing = useStanding();
+  const note = useNote();
   return {
     ofAttempt: (attempt, detail) => {
       const { currency } = detail.organisation;
@@ -92,11 +118,16 @@ export function useExplanation(): Explain {
         attempt.isEstimated ? t("estimated") : undefined,
       ].filter(isSaid);
     },
-    ofRefusal: ({ code, explanation }, detail) =>
+    ofRefusal: (refusal, detail) =>
       [
-        t("refused", { reason: outcomeText(code), model: detail.modelRequested ?? "–" }),
-        because(explanation, 0, true),
-        standing(explanation, detail.organisation.currency),
+        ...(decisionOfCode(refusal.code) === "refused"
+          ? [
+              t("refused", { reason: outcomeText(refusal.code), model: detail.modelRequested ?? "–" }),
+              refusal.detail === null ? undefined : t("detail", { detail: refusal.detail }),
+              because(refusal.explanation, 0, true),
+              standing(refusal.explanation, detail.organisation.currency),
+            ]
+          : note(refusal, detail)),
         t("noMoney"),
       ].filter(isSaid),
   };

@@ -1,7 +1,8 @@
 /** From ledger rows to what a person reads: the decision, the arithmetic, the lines. Pure. */
 import { z } from "zod";
 import type { DecisionExplanation, RequestAttempt, RequestDetail } from "@/lib/contracts/requests";
-import type { LedgerRow, RefusalRow } from "@/lib/db/console-requests";
+import type { DeferredCallRow, LedgerRow, RefusalRow } from "@/lib/db/console-requests";
+import { DEFERRED_STATES, isDeferredId } from "@/lib/domain/deferred-call";
 import { chargedLine, costComponent, tokenUsage } from "@/lib/domain/usage-event";
 
 /** By budget id. */
@@ -125,11 +126,36 @@ export function toAttempt(row: LedgerRow, names: BudgetNames): RequestAttempt {
   };
 }
 
-export function toRefusal(row: RefusalRow, names: BudgetNames): NonNullable<RequestDetail["refusal"]> {
+/** `deferral`: how the call stands that this note says was taken for later. */
+export function toRefusal(
+  row: RefusalRow,
+  names: BudgetNames,
+  deferral: DeferredCallRow | undefined,
+): NonNullable<RequestDetail["refusal"]> {
+  const source = record(row.explanation);
+  const deferredId = deferredIdOf(row);
   return {
     atMs: row.refusedAt.getTime(),
     code: row.code,
     statusCode: row.statusCode,
     explanation: toExplanation(row.explanation, names, row.budgetId),
+    detail: textOf(source, "detail"),
+    replayedRequestId: row.code === "replayed" ? textOf(source, "requestId") : null,
+    deferral:
+      deferredId === null
+        ? null
+        : {
+            id: deferredId,
+            state: DEFERRED_STATES.find((one) => one === deferral?.state) ?? null,
+            tries: deferral?.tries ?? 0,
+            deadlineMs: deferral?.deadlineAt.getTime() ?? null,
+            endedMs: deferral?.endedAt?.getTime() ?? null,
+          },
   };
+}
+
+/** The id under which the call was taken for later; null where it was not. */
+export function deferredIdOf(row: Pick<RefusalRow, "code" | "explanation">): string | null {
+  const id = textOf(record(row.explanation), "deferredId");
+  return row.code === "deferred" && id !== null && isDeferredId(id) ? id : null;
 }

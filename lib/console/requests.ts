@@ -3,14 +3,19 @@ import type { RequestDetail, RequestList, RequestListQuery, RequestRow } from "@
 import { REQUEST_DECISIONS } from "@/lib/contracts/requests";
 import { listModelNames } from "@/lib/db/console-consumers";
 import { listKeyNames } from "@/lib/db/console-keys";
-import { findRefusalOfRequest, listEntriesOfRequest, searchRequests } from "@/lib/db/console-requests";
+import {
+  findDeferredCall,
+  findRefusalOfRequest,
+  listEntriesOfRequest,
+  searchRequests,
+} from "@/lib/db/console-requests";
 import type { LedgerRow, RefusalRow, RequestCursor, RequestLogRow } from "@/lib/db/console-requests";
 import { listLiveBudgets } from "@/lib/db/console-budgets";
 import { AppError } from "@/lib/domain/fault";
 import { idTimeMs } from "@/lib/domain/ids";
 import { OUTCOMES } from "@/lib/domain/usage-event";
 import type { ConsoleServices } from "@/lib/wiring/console";
-import { toAttempt, toRefusal } from "./request-detail";
+import { deferredIdOf, toAttempt, toRefusal } from "./request-detail";
 import type { BudgetNames } from "./request-detail";
 import type { ConsolePrincipal } from "./principal";
 import { readTree, toOrganisationView } from "./snapshot";
@@ -143,6 +148,8 @@ export async function readRequest(
   if (!visible.seesAll && (subject.appId === null || !visible.has(subject.appId))) throw missing;
   const keys = subject.apiKeyId === null ? [] : await listKeyNames(sql, organisation.id, [subject.apiKeyId]);
   const names = namesOfBudgets(tree, budgets);
+  const deferredId = refusal === undefined ? null : deferredIdOf(refusal);
+  const deferral = deferredId === null ? undefined : await findDeferredCall(sql, organisation.id, deferredId);
   return {
     organisation: toOrganisationView(organisation),
     requestId,
@@ -156,7 +163,7 @@ export async function readRequest(
     trafficClass: subject.trafficClass,
     modelRequested: subject.modelRequested,
     attempts: entries.map((row) => toAttempt(row, names)),
-    refusal: refusal === undefined ? null : toRefusal(refusal, names),
+    refusal: refusal === undefined ? null : toRefusal(refusal, names, deferral),
     totalAmount: entries.reduce((sum, row) => sum + BigInt(row.amount), 0n).toString(),
   };
 }

@@ -1,9 +1,11 @@
 /** The request log: settled calls from the ledger and refused calls, newest first. Prompts and answers are never here. */
 import { z } from "zod";
-import { chargedLine, costComponent, tokenUsage } from "@/lib/domain/usage-event";
+import { DENIAL_CODES } from "@/lib/domain/denial";
+import { DEFERRED_STATES } from "@/lib/domain/deferred-call";
+import { chargedLine, costComponent, NOTE_DECISIONS, tokenUsage } from "@/lib/domain/usage-event";
 import { amountText, idText, organisationView, timeMs } from "./common";
 
-export const REQUEST_DECISIONS = ["pass", "downgrade", "cache", "static", "deferred", "refused"] as const;
+export const REQUEST_DECISIONS = ["pass", "downgrade", "cache", "static", "deferred", "replayed", "refused"] as const;
 
 export const requestListQuery = z.object({
   q: z.string().trim().max(80).default(""),
@@ -102,12 +104,42 @@ export const requestAttempt = z.object({
 });
 export type RequestAttempt = z.infer<typeof requestAttempt>;
 
+/** A call that was stopped, or answered without a provider (`NOTE_DECISIONS`). */
 export const requestRefusal = z.object({
   atMs: timeMs,
   code: z.string(),
   statusCode: z.int(),
   explanation: decisionExplanation.nullable(),
+  /** What was wrong with the request, in English. */
+  detail: z.string().nullable(),
+  /** The call whose answer was given again. */
+  replayedRequestId: z.string().nullable(),
+  /** The call as it waits or waited; `state` null: it has only just been taken, or is gone with its answer. */
+  deferral: z
+    .object({
+      id: z.string(),
+      state: z.enum(DEFERRED_STATES).nullable(),
+      tries: z.int(),
+      deadlineMs: timeMs.nullable(),
+      endedMs: timeMs.nullable(),
+    })
+    .nullable(),
 });
+export type RequestRefusal = z.infer<typeof requestRefusal>;
+
+/** What was decided about a call that is not in the ledger. */
+export function decisionOfCode(code: string): (typeof REQUEST_DECISIONS)[number] {
+  return Object.entries(NOTE_DECISIONS).find(([note]) => note === code)?.[1] ?? "refused";
+}
+
+/** Every code under which the request log keeps a call that is not in the ledger; scopes of budgets apart. */
+export const REFUSAL_CODES = [
+  ...DENIAL_CODES,
+  ...(Object.keys(NOTE_DECISIONS) as (keyof typeof NOTE_DECISIONS)[]),
+  "content_blocked",
+  "upstream_error",
+  "upstream_timeout",
+] as const;
 
 export const requestDetail = z.object({
   organisation: organisationView,

@@ -1,4 +1,5 @@
 /** The request log: usage rows of the ledger and refusals in one order. Keyset pages, newest first. */
+import { NOTE_DECISIONS } from "@/lib/domain/usage-event";
 import type { SqlClient } from "./pool";
 
 /** Place in the order; a page starts below it. */
@@ -48,6 +49,11 @@ export interface RequestLogRow {
   readonly isEstimated: boolean;
 }
 
+const NOTES = Object.entries(NOTE_DECISIONS);
+/** A call that was answered without a provider stands beside the refusals, but it is none. */
+const DECISION = `CASE code ${NOTES.map(([code, decision]) => `WHEN '${code}' THEN '${decision}'`).join(" ")} ELSE 'refused' END`;
+const IS_REFUSAL = `code NOT IN (${NOTES.map(([code]) => `'${code}'`).join(", ")})`;
+
 // Each half is cut to the page before the halves are merged, so that either index serves its own order.
 const LIST = `
 WITH calls AS (
@@ -61,10 +67,10 @@ WITH calls AS (
    ORDER BY reserved_at DESC, request_id DESC, attempt DESC LIMIT $11
 ), refused AS (
   SELECT refused_at AS at, request_id, -1 AS attempt, true AS refused, app_id, api_key_id, environment, traffic_class,
-         model_requested, NULL AS model_served, 'refused' AS decision, code AS outcome, NULL::jsonb AS usage,
+         model_requested, NULL AS model_served, ${DECISION} AS decision, code AS outcome, NULL::jsonb AS usage,
          NULL::bigint AS amount, NULL::bigint AS saved_amount, NULL::int AS latency_ms, status_code, false AS is_estimated
     FROM refusals
-   WHERE organisation_id = $1 AND refused_at >= $2 AND $6 IN ('', 'refused')
+   WHERE organisation_id = $1 AND refused_at >= $2 AND $6 IN ('', ${DECISION})
      AND ($3::text[] IS NULL OR app_id = ANY($3)) AND ($4 = '' OR starts_with(request_id, $4))
      AND ($5 = '' OR model_requested = $5) AND ($7 = '' OR code = $7)
      AND ($8::timestamptz IS NULL OR (refused_at, request_id, -1) < ($8, $9, $10::int))
@@ -199,9 +205,30 @@ export async function listNewestRefusals(
 ): Promise<RefusalRow[]> {
   const { rows } = await sql.query<RefusalRow>(
     `SELECT ${REFUSAL_COLUMNS} FROM refusals
-      WHERE organisation_id = $1 AND ($2::text[] IS NULL OR app_id = ANY($2))
+      WHERE organisation_id = $1 AND ($2::text[] IS NULL OR app_id = ANY($2)) AND ${IS_REFUSAL}
       ORDER BY refused_at DESC, request_id DESC LIMIT $3`,
     [organisationId, appIds, limit],
   );
   return rows;
+}
+
+export interface DeferredCallRow {
+  readonly state: string;
+  readonly tries: number;
+  readonly deadlineAt: Date;
+  readonly endedAt: Date | null;
+}
+
+/** How a call that was taken for later stands; undefined before it was taken over, and after its answer was let go. */
+export async function findDeferredCall(
+  sql: SqlClient,
+  organisationId: string,
+  id: string,
+): Promise<DeferredCallRow | undefined> {
+  const { rows } = await sql.query<DeferredCallRow>(
+    `SELECT state, tries, deadline_at AS "deadlineAt", ended_at AS "endedAt" FROM deferred_calls
+      WHERE organisation_id = $1 AND id = $2`,
+    [organisationId, id],
+  );
+  return rows[0];
 }

@@ -1,29 +1,31 @@
 /** A decision against a caller, as a value. Only lib/gateway/wire/error-response.ts knows what HTTP makes of it. */
 import type { ConsumerKind, Meter } from "./snapshot";
 
-export type DenialCode =
-  | "invalid_api_key"
-  | "model_not_allowed"
-  | "model_not_found"
-  | "environment_forbidden"
-  | "consumer_forbidden"
-  | "consumer_frozen"
-  | "budget_exhausted"
-  | "protected_rung"
-  | "rate_limit_exceeded"
-  | "concurrency_limit_exceeded"
-  | "max_cost_exceeded"
-  | "price_missing"
-  | "deferred_running"
-  | "idempotency_mismatch"
-  | "idempotency_in_progress"
-  | "idempotency_not_kept"
-  | "invalid_request"
-  | "request_too_large"
-  | "not_found"
-  | "method_not_allowed"
-  | "identity_provider_unavailable"
-  | "quota_store_unavailable";
+export const DENIAL_CODES = [
+  "invalid_api_key",
+  "model_not_allowed",
+  "model_not_found",
+  "environment_forbidden",
+  "consumer_forbidden",
+  "consumer_frozen",
+  "budget_exhausted",
+  "protected_rung",
+  "rate_limit_exceeded",
+  "concurrency_limit_exceeded",
+  "max_cost_exceeded",
+  "price_missing",
+  "deferred_running",
+  "idempotency_mismatch",
+  "idempotency_in_progress",
+  "idempotency_not_kept",
+  "invalid_request",
+  "request_too_large",
+  "not_found",
+  "method_not_allowed",
+  "identity_provider_unavailable",
+  "quota_store_unavailable",
+] as const;
+export type DenialCode = (typeof DENIAL_CODES)[number];
 
 export type BudgetScope = ConsumerKind | "key";
 

@@ -156,6 +156,9 @@ export const usageEvent = usageEventHead.extend({
 });
 export type UsageEvent = z.infer<typeof usageEvent>;
 
+/** Codes noted beside the refusals for calls that were answered without a provider, and what was decided about those. */
+export const NOTE_DECISIONS = { replayed: "replayed", deferred: "deferred", static_answer: "static" } as const;
+
 /** A refused call: no money moved. Best effort, own capped stream. */
 export const refusalEvent = z.object({
   organisationId: z.string(),
