@@ -50,6 +50,11 @@ export function sumBooked(entries: readonly BookedAmounts[]): BookedAmounts {
   };
 }
 
+/** What several calls used together. How they were served is as the last of them says. */
+export function sumUsage(usages: readonly TokenUsage[]): TokenUsage {
+  return foldUsage(usages.map((usage) => [usage, 1]));
+}
+
 type UsagePart = readonly [TokenUsage, 1 | -1];
 
 function foldUsage(parts: readonly UsagePart[]): TokenUsage {

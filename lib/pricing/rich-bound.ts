@@ -18,6 +18,10 @@ export interface BoundOptions {
   readonly units?: Partial<TokenUsage>;
   /** Service tiers that may be served besides the ordinary one; every tier of the row unless given. */
   readonly serviceTiers?: readonly string[];
+  /** The tier that serves the call for certain, the ordinary one ruled out: lines of a batch. */
+  readonly servedTier?: string;
+  /** The most tokens one call has, where the counts are of several: what thresholds are compared with. */
+  readonly longestTokens?: number;
   /** Where the call will be processed, and how fast, if that is certain. */
   readonly region?: string;
   readonly speed?: string;
@@ -52,7 +56,8 @@ const knownByRow = new WeakMap<CompiledRow, Map<string, Dearest>>();
 
 /** See `boundOf`. */
 export function richBound(row: CompiledRow, inputTokens: number, outputTokens: number, options: BoundOptions): Nanos {
-  const dearest = dearestOf(row, Math.max(inputTokens, row.isGraduated ? outputTokens : 0), options);
+  const longest = options.longestTokens ?? Math.max(inputTokens, row.isGraduated ? outputTokens : 0);
+  const dearest = dearestOf(row, longest, options);
   if (dearest.input === undefined && inputTokens > 0 && row.sellsTokens)
     throw new PriceError("no rate for input tokens");
   const units = unitParts(row, options.units ?? {});
@@ -71,13 +76,16 @@ export function richBound(row: CompiledRow, inputTokens: number, outputTokens: n
 function dearestOf(row: CompiledRow, tokens: number, options: BoundOptions): Dearest {
   const steps = row.steps.filter((step) => hasPassed(row, step, tokens)).length;
   const tiers = row.tiers.filter((_, index) => index === 0 || tokens > (row.tiers[index - 1]?.upTo ?? 0)).length;
-  const { serviceTiers, without, region, speed } = options;
-  const key = [steps, tiers, serviceTiers?.join() ?? "*", without?.join(), region ?? "*", speed ?? "*"].join(" ");
+  const { serviceTiers, servedTier, without, region, speed } = options;
+  const services = servedTier === undefined ? (serviceTiers?.join() ?? "*") : `only ${servedTier}`;
+  const key = [steps, tiers, services, without?.join(), region ?? "*", speed ?? "*"].join(" ");
   const known = knownByRow.get(row) ?? new Map<string, Dearest>();
   knownByRow.set(row, known);
   const found = known.get(key);
   if (found) return found;
-  const layers = layersOf(row, { steps, tiers }, serviceTiers);
+  const reached = { steps, tiers };
+  const layers =
+    servedTier === undefined ? layersOf(row, reached, serviceTiers) : layersOfTier(row, reached, servedTier);
   const among = (names: readonly TokenRateName[]): bigint | undefined => {
     const rates = layers.flatMap((layer) => names.flatMap((name) => layer[name]?.value ?? []));
     return rates.length === 0 ? undefined : largest(rates);
@@ -107,6 +115,21 @@ function layersOf(
     ...ofServices(row.services),
     ...row.tiers.slice(0, reached.tiers).map((tier) => tier.rates),
     ...row.steps.slice(0, reached.steps).flatMap((step) => [step.rates, ...ofServices(step.services)]),
+    ...row.windows.map((window) => window.rates),
+  ];
+}
+
+/** Likewise where one service tier is certain: a rate that it names stands in the place of the ordinary one. */
+function layersOfTier(
+  row: CompiledRow,
+  reached: { readonly steps: number; readonly tiers: number },
+  tier: string,
+): TokenRates[] {
+  const service = row.services.get(tier);
+  return [
+    { ...row.base, ...service },
+    ...row.tiers.slice(0, reached.tiers).map(({ rates }) => ({ ...rates, ...service })),
+    ...row.steps.slice(0, reached.steps).map(({ rates, services }) => ({ ...rates, ...services.get(tier) })),
     ...row.windows.map((window) => window.rates),
   ];
 }
