@@ -2,7 +2,7 @@ import { beforeAll, expect, it } from "vitest";
 import { systemClock } from "@/lib/domain/clock";
 import { createBudgetLedger } from "@/lib/redis/budget-ledger";
 import { keysOf } from "@/lib/redis/keys";
-import { booksOf, reserveFor, settleFor } from "@/lib/testing/reservations";
+import { booksOf, extendFor, reserveFor, settleFor } from "@/lib/testing/reservations";
 import { bookAll, openBookkeeping } from "@/lib/testing/bookkeeping";
 import { insertOrganisationRow, usageEventOf } from "@/lib/testing/usage-events";
 import type { RecoveryDeps } from "./recovery";
@@ -48,6 +48,33 @@ it("a dead process's call expires once, at its hold, and its late settlement put
     settled: "1234",
     held: "0",
     book: 1_234n,
+  });
+});
+
+it("an extended call whose process died is booked at all that it held, and put right by its late settlement", async () => {
+  const organisation = await insertOrganisationRow(deps.db);
+  const { organisationId, budgetId } = organisation;
+  const { redis } = deps.store;
+  await ensureGeneration(deps, organisationId);
+  const gateway = createBudgetLedger({
+    connection: deps.store,
+    gatewayId: "gw_long",
+    clock: systemClock,
+    beats: false,
+  });
+  const event = usageEventOf({ ...organisation, amount: 6_000n });
+  await reserveFor(gateway, redis, event);
+  expect(await extendFor(gateway, redis, event, 1, 2_500n)).toMatchObject({ code: "extended" });
+  // Its price row is gone, so that what it counted cannot be priced and the hold stands in.
+  expect(await sweepReservations(deps, organisationId, { nowMs: Date.now() + 60_000 })).toBe(1);
+  const books = await booksOf(deps.db, redis, organisationId, budgetId, periodId);
+  expect(books).toMatchObject({ settled: "7500", held: "0", book: 7_500n });
+  await settleFor(gateway, event);
+  await bookAll(deps, organisationId);
+  expect(await booksOf(deps.db, redis, organisationId, budgetId, periodId)).toMatchObject({
+    ledger: 6_000n,
+    settled: "6000",
+    book: 6_000n,
   });
 });
 

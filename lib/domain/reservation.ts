@@ -39,13 +39,33 @@ export type ReserveResult =
   | { readonly code: "too_large"; readonly budget: number }
   | { readonly code: "unknown"; readonly budget: number };
 
+/** What a stream asks for before it passes on what that pays for. */
+export interface ExtendCommand {
+  readonly reservationId: string;
+  /** Of the reservation's extensions, from 1. */
+  readonly sequence: number;
+  /** Those of the reserve, as they are enforced now. */
+  readonly budgets: readonly ReserveBudget[];
+  /** What each is to hold more, by position; null and nothing say the same. */
+  readonly amounts: readonly (bigint | null)[];
+}
+
+export type ExtendResult =
+  | { readonly code: "extended" | "already"; readonly isOverflow: boolean }
+  /** Not open, or without the extension before this one. */
+  | { readonly code: "ended" }
+  | { readonly code: "exhausted" | "frozen" | "too_large" | "unknown"; readonly budget: number };
+
 export type ReservationState = "pending" | "settled" | "voided" | "expired";
 export type ResolveResult = "done" | "already" | "late" | "nothing" | "not_due";
 
 interface ModelReservation {
   state: ReservationState;
   deadlineMs: number;
-  readonly lines: readonly { key: string; meter: Meter; held: bigint }[];
+  /** Number of the last extension. */
+  sequence: number;
+  isOverflow: boolean;
+  readonly lines: readonly { key: string; meter: Meter; position: number; held: bigint }[];
 }
 
 export interface ModelCounter {
@@ -116,7 +136,7 @@ export class ReservationModel {
       if (command.plans[plan] !== "denied") fit = this.fit(command, plan);
     }
     if (fit.short !== null) return { code: first.reason, budget: first.short ?? 0 };
-    this.hold(command, plan);
+    this.hold(command, plan, fit.isOverflow);
     return { code: "reserved", plan, rung: chosen.rung, isOverflow: fit.isOverflow };
   }
 
@@ -169,14 +189,48 @@ export class ReservationModel {
     return { short: null, reason: "exhausted", isOverflow };
   }
 
-  private hold(command: ReserveCommand, plan: number): void {
+  private hold(command: ReserveCommand, plan: number, isOverflow: boolean): void {
     const lines = command.budgets.flatMap((line, index) => {
       const amount = amountOf(command.plans[plan], index);
       if (amount === null) return [];
       this.counter(line.budgetId, line.periodId).held += amount;
-      return [{ key: counterKey(line.budgetId, line.periodId), meter: line.meter, held: amount }];
+      return [{ key: counterKey(line.budgetId, line.periodId), meter: line.meter, position: index, held: amount }];
     });
-    this.reservations.set(command.reservationId, { state: "pending", deadlineMs: this.nowMs + command.leaseMs, lines });
+    const deadlineMs = this.nowMs + command.leaseMs;
+    this.reservations.set(command.reservationId, { state: "pending", deadlineMs, sequence: 0, isOverflow, lines });
+  }
+
+  /** Raises what a pending reservation holds, on every budget that it charges or on none. Rungs are not asked again. */
+  extend(command: ExtendCommand): ExtendResult {
+    const reservation = this.reservations.get(command.reservationId);
+    if (reservation?.state !== "pending") return { code: "ended" };
+    if (command.sequence <= reservation.sequence) return { code: "already", isOverflow: reservation.isOverflow };
+    if (command.sequence !== reservation.sequence + 1) return { code: "ended" };
+    let { isOverflow } = reservation;
+    for (const { position } of reservation.lines) {
+      const line = command.budgets[position];
+      const view = line && this.view(line);
+      if (!view) return { code: "unknown", budget: position };
+      const isEnforced = line.enforcement === "enforce";
+      if (isEnforced && this.budgets.get(line.budgetId)?.isFrozen) return { code: "frozen", budget: position };
+      const amount = command.amounts[position] ?? 0n;
+      const total = view.used + amount;
+      // Of which nothing more is wanted: it needs no room.
+      if (amount === 0n) continue;
+      if (total >= MAX_COUNTER) return { code: "too_large", budget: position };
+      if (!isEnforced || total <= view.limit) continue;
+      if (line.overflowPlan === null || total > view.withOverflow) return { code: "exhausted", budget: position };
+      isOverflow = true;
+    }
+    for (const line of reservation.lines) {
+      const amount = command.amounts[line.position] ?? 0n;
+      line.held += amount;
+      const counter = this.counters.get(line.key);
+      if (counter) counter.held += amount;
+    }
+    reservation.isOverflow = isOverflow;
+    reservation.sequence = command.sequence;
+    return { code: "extended", isOverflow };
   }
 
   private resolve(

@@ -109,6 +109,31 @@ export type ReserveOutcome =
   | { readonly code: "too_large"; readonly budget: number }
   | { readonly code: "unknown_budget"; readonly budget: number };
 
+/** What an open reservation is to hold more, so that what it pays for may be passed on. */
+export interface ExtendInput {
+  readonly organisationId: string;
+  readonly reservationId: string;
+  readonly epoch: string;
+  /** Of the reservation's extensions, from 1. One that may have been taken is asked for again unchanged. */
+  readonly sequence: number;
+  /** Those of the reserve, as they are enforced now. */
+  readonly budgets: readonly ReserveBudgetLine[];
+  /** By budget; null where it is not charged, "0" where it needs no more. */
+  readonly amounts: readonly (string | null)[];
+  /** UsageEventHead as JSON, with what is held then. */
+  readonly headJson: string;
+  readonly usage: TokenUsage;
+}
+
+export type ExtendOutcome =
+  | { readonly code: "extended"; readonly isOverflow: boolean }
+  | { readonly code: "stale" }
+  | { readonly code: "fenced" }
+  /** The reservation is not open any more. */
+  | { readonly code: "ended" }
+  | { readonly code: "exhausted"; readonly binding: BudgetReading }
+  | { readonly code: "frozen" | "too_large" | "unknown_budget"; readonly budget: number };
+
 export interface OpenReservation {
   readonly organisationId: string;
   readonly reservationId: string;
@@ -129,6 +154,8 @@ export interface Settlement {
 
 export interface BudgetLedger {
   reserve(input: ReserveInput): Promise<ReserveOutcome>;
+  /** Raises what an open reservation holds, on every budget that it charges or on none. Throws StoreUnavailable. */
+  extend(input: ExtendInput): Promise<ExtendOutcome>;
   /** Ends the reservation with what it cost. Resolves when the store has it, or when it is queued for a store that is away; never rejects. */
   settle(open: OpenReservation, settlement: Settlement): Promise<void>;
   /** Ends the reservation at no cost. Same promise as settle. */

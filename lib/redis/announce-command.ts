@@ -25,6 +25,7 @@ export function announceCommand(
       call.rungBasisPoints,
       call.isOverflow ? 1 : 0,
       call.counters,
+      call.extension,
     ],
   };
 }

@@ -1,11 +1,12 @@
 /** BudgetLedger on Redis: one script a call before the upstream, one after it. What happens around them is GatewayCalls. */
 import type { Clock } from "@/lib/domain/clock";
-import type { BudgetLedger, ReserveInput, ReserveOutcome } from "@/lib/gateway/ports";
+import type { BudgetLedger, ExtendInput, ExtendOutcome, ReserveInput, ReserveOutcome } from "@/lib/gateway/ports";
 import { headText, StoreUnavailable } from "@/lib/gateway/ports";
 import { readBalances } from "./balances";
 import { Batch, PerOrganisation } from "./batch";
 import type { HotConnection } from "./client";
 import { beforeDeadline, STORE_DEADLINE_MS } from "./deadline";
+import { extendCommand, extendOutcome } from "./extend-command";
 import { GatewayCalls } from "./gateway-calls";
 import { keysOf } from "./keys";
 import { packedHold, reserveCommand, reserveOutcome, reserveWords } from "./reserve-command";
@@ -77,6 +78,18 @@ async function reserve(input: ReserveInput, parts: Parts): Promise<ReserveOutcom
   }
 }
 
+async function extend(input: ExtendInput, nowMs: string, { connection, calls }: Parts): Promise<ExtendOutcome> {
+  const { keys, args } = extendCommand(input, runIdOf(connection), nowMs);
+  try {
+    const reply = await beforeDeadline(runScript(connection.redis, "extend", keys, args), STORE_DEADLINE_MS);
+    const outcome = extendOutcome(reply);
+    if (outcome.code === "extended") calls.extended(input, outcome.isOverflow);
+    return outcome;
+  } catch (error) {
+    throw new StoreUnavailable("the quota store did not answer", 1000, error);
+  }
+}
+
 export function createBudgetLedger(options: BudgetLedgerOptions): RedisBudgetLedger {
   const { connection, clock, gatewayId } = options;
   const leaseMs = options.leaseMs ?? LEASE_MS;
@@ -103,6 +116,7 @@ export function createBudgetLedger(options: BudgetLedgerOptions): RedisBudgetLed
   const parts: Parts = { connection, calls, reserves };
   return {
     reserve: (input) => reserve(input, parts),
+    extend: (input) => extend(input, scriptNowMs(), parts),
     settle: (open, settlement) => calls.end(open, settlement),
     void: (open) => calls.end(open, null),
     progress: (open, usage) => {

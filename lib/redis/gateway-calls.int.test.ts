@@ -7,7 +7,7 @@ import { newId } from "@/lib/domain/ids";
 import type { UsageEvent } from "@/lib/domain/usage-event";
 import type { RunningRedis } from "@/lib/services/redis";
 import { startRedis } from "@/lib/services/redis";
-import { reserveFor, reserveInputFor, settleFor } from "@/lib/testing/reservations";
+import { extendFor, reserveFor, reserveInputFor, settleFor } from "@/lib/testing/reservations";
 import { connectedStore, uniqueOrganisationId, usageEventOf } from "@/lib/testing/usage-events";
 import { createBudgetLedger } from "./budget-ledger";
 import type { HotConnection } from "./client";
@@ -67,6 +67,39 @@ function gatewayOn(store: HotConnection, gatewayId = "gw_1") {
   return createBudgetLedger({ connection: store, gatewayId, clock: systemClock, beats: false });
 }
 
+describe("an extension", () => {
+  it("is refused under another epoch, under a fence, and after the call has ended", async () => {
+    const { store, keys, event } = await bench();
+    const gateway = gatewayOn(store);
+    const call = event();
+    await reserveFor(gateway, store.redis, call);
+    await store.redis.set(keys.epoch, "2");
+    const input = await reserveInputFor(store.redis, call);
+    const extension = { ...input, sequence: 1, amounts: ["1"], headJson: "{}", usage: call.usage };
+    expect(await gateway.extend({ ...extension, epoch: "1" })).toEqual({ code: "stale" });
+    await store.redis.set(keys.generation, "another");
+    expect(await gateway.extend(extension)).toEqual({ code: "fenced" });
+    await store.redis.set(keys.generation, store.runId() ?? "");
+    await settleFor(gateway, call);
+    expect(await gateway.extend(extension)).toEqual({ code: "ended" });
+    const [line] = call.lines;
+    expect(await store.redis.hmget(keys.counter(line?.b ?? "", line?.p ?? ""), "s", "h")).toEqual(["1000", "0"]);
+  });
+
+  it("never holds on budgets that the call was not reserved on", async () => {
+    const { store, keys, event } = await bench();
+    const gateway = gatewayOn(store);
+    const call = event();
+    await reserveFor(gateway, store.redis, call);
+    const input = await reserveInputFor(store.redis, call);
+    await store.redis.hset(keys.limit("bud_other"), "l", "1000000", "o", "0", "f", "0");
+    const budgets = input.budgets.map((line) => ({ ...line, budgetId: "bud_other" }));
+    const extension = { ...input, budgets, sequence: 1, amounts: ["1"], headJson: "{}", usage: call.usage };
+    expect(await gateway.extend(extension)).toEqual({ code: "ended" });
+    expect(await store.redis.exists(keys.counter("bud_other", call.lines[0]?.p ?? ""))).toBe(0);
+  });
+});
+
 describe("a gateway whose Redis lost its latest writes", () => {
   it("announces a settlement although the watermark has passed its old stream id already", async () => {
     const { store, keys, event, mark, rollBack, organisation } = await bench();
@@ -114,6 +147,42 @@ describe("a gateway whose Redis lost its latest writes", () => {
     await gateway.heartbeat();
     expect((await peekUsage(store.redis, organisation.organisationId, 10)).map((one) => one.kind)).toEqual(["late"]);
     expect(await store.redis.get(reservation)).toBe("l");
+  });
+
+  it.each([
+    ["the extension", false],
+    ["the call with all its extensions", true],
+  ])("announces what a call holds, extensions included, where Redis lost %s", async (_what, isLost) => {
+    const { store, event, mark, rollBack, organisation } = await bench();
+    const gateway = gatewayOn(store);
+    const call = event();
+    if (isLost) mark();
+    await reserveFor(gateway, store.redis, call);
+    if (!isLost) mark();
+    for (const number of [1, 2]) {
+      expect(await extendFor(gateway, store.redis, call, number, 300n)).toMatchObject({ code: "extended" });
+    }
+    await rollBack();
+    await gateway.heartbeat();
+    const [stored] = await readReservations(store, organisation.organisationId, [`${call.requestId}:0`]);
+    expect(stored?.lines.map(({ held }) => held)).toEqual([5_600n]);
+    expect(JSON.parse(stored?.headJson ?? "{}")).toMatchObject({ heldAmount: "5600" });
+  });
+
+  it("keeps an extension whose answer its gateway never heard, and takes the next one", async () => {
+    const { store, keys, event, rollBack, mark, organisation } = await bench();
+    const gateway = gatewayOn(store);
+    const call = event();
+    await reserveFor(gateway, store.redis, call);
+    await extendFor(gatewayOn(store, "gw_deaf"), store.redis, call, 1, 300n);
+    mark();
+    await rollBack();
+    await gateway.heartbeat();
+    await store.redis.set(keys.generation, store.runId() ?? "");
+    expect(await extendFor(gateway, store.redis, call, 1, 300n)).toMatchObject({ code: "extended" });
+    expect(await extendFor(gateway, store.redis, call, 2, 300n)).toMatchObject({ code: "extended" });
+    const [stored] = await readReservations(store, organisation.organisationId, [`${call.requestId}:0`]);
+    expect(stored?.lines.map(({ held }) => held)).toEqual([5_600n]);
   });
 
   it("announces a running call with the model, rung and overflow of the plan that was taken", async () => {

@@ -3,12 +3,13 @@
  * that lost its latest writes what this process knows, before anything is admitted there again.
  */
 import type { Clock } from "@/lib/domain/clock";
-import type { OpenReservation, Settlement } from "@/lib/gateway/ports";
+import type { ExtendInput, OpenReservation, Settlement } from "@/lib/gateway/ports";
 import { announceCommand } from "./announce-command";
 import { JointBatch, PerOrganisation } from "./batch";
 import type { HotConnection } from "./client";
 import type { CallEnd, Concluded } from "./conclude-command";
 import { concludeCommand, concludedOf } from "./conclude-command";
+import { raisedAmounts } from "./extend-command";
 import { keysOf } from "./keys";
 import type { OpenCall, OrganisationCalls } from "./open-reservations";
 import { createOrganisationCalls, forgetBooked, rememberEnd } from "./open-reservations";
@@ -54,6 +55,7 @@ const UNKNOWN_CALL: OpenCall = {
   headJson: "",
   rungBasisPoints: 0,
   isOverflow: false,
+  extension: 0,
   usageJson: "",
   end: undefined,
 };
@@ -101,8 +103,17 @@ export class GatewayCalls {
     return (this.organisations.get(organisationId)?.open.size ?? 0) >= BUSY_CALLS;
   }
 
-  opened(organisationId: string, call: Omit<OpenCall, "usageJson" | "end">): void {
-    this.callsOf(organisationId).open.set(call.reservationId, { ...call, usageJson: "", end: undefined });
+  opened(organisationId: string, call: Omit<OpenCall, "extension" | "usageJson" | "end">): void {
+    const open = { ...call, extension: 0, usageJson: "", end: undefined };
+    this.callsOf(organisationId).open.set(call.reservationId, open);
+  }
+
+  /** The store holds more for this call: an announcement must say so. */
+  extended({ organisationId, reservationId, sequence, amounts, headJson }: ExtendInput, isOverflow: boolean): void {
+    const call = this.organisations.get(organisationId)?.open.get(reservationId);
+    if (!call || call.extension >= sequence) return;
+    call.amounts = raisedAmounts(call.amounts, amounts);
+    Object.assign(call, { headJson, isOverflow, extension: sequence });
   }
 
   progress(open: OpenReservation, usageJson: string): void {

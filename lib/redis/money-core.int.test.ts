@@ -1,5 +1,5 @@
 /**
- * Random sequences of reserve, settle, void, expire, renew, grants and time, run on the Redis scripts and on the
+ * Random sequences of reserve, extend, settle, void, expire, renew, grants and time, run on the Redis scripts and on the
  * reference model: every answer and every counter must agree, and the laws must hold after each step.
  */
 import fc from "fast-check";
@@ -38,6 +38,12 @@ interface EndCommand {
 type Command =
   | { readonly kind: "reserve"; readonly calls: readonly CallCommand[] }
   | { readonly kind: "conclude"; readonly ends: readonly EndCommand[] }
+  | {
+      readonly kind: "extend";
+      readonly id: number;
+      readonly beyond: number;
+      readonly amounts: readonly (number | null)[];
+    }
   | { readonly kind: "expire"; readonly id: number; readonly cost: number; readonly tokens: number }
   | { readonly kind: "renew"; readonly id: number }
   | {
@@ -86,6 +92,16 @@ const commandArbitrary: fc.Arbitrary<Command> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant("conclude" as const),
       ends: fc.array(endArbitrary, { minLength: 1, maxLength: 5 }),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant("extend" as const),
+      id: fc.nat(11),
+      // The next one mostly; the last one again, and one whose forerunner was never asked for.
+      beyond: fc.constantFrom(1, 1, 1, 1, 0, 2),
+      amounts: fc.tuple(...Array.from({ length: BUDGETS }, () => fc.option(amounts, { freq: 5 }))),
     }),
   },
   {
@@ -184,6 +200,18 @@ async function run(pair: ModelPair, command: Command, scale: bigint): Promise<vo
       );
       // A late settle leaves a marker; the model keeps the first state. Both touch no counter.
       for (const { model, script } of answers) expect(script === "done").toBe(model === "done");
+      return;
+    }
+    case "extend": {
+      if (!isKnown(command.id)) return;
+      const more = command.amounts.map((amount) => (amount === null ? null : BigInt(amount) * scale));
+      const { model, script } = await pair.extend(idOf(command.id), command.beyond, more);
+      if (model.code === "extended" || model.code === "already") {
+        expect(script).toEqual({ code: "extended", isOverflow: model.isOverflow });
+        return;
+      }
+      expect(CODES[script.code] ?? script.code).toBe(model.code);
+      if (script.code === "exhausted" && model.code === "exhausted") expect(script.binding.budget).toBe(model.budget);
       return;
     }
     case "expire": {

@@ -8,11 +8,14 @@ export interface OpenCall {
   readonly reservationId: string;
   /** As the reserve script packs them, for an announcement. */
   readonly counters: string;
-  readonly amounts: string;
-  readonly headJson: string;
+  /** What is held, extensions and all, and the event's head that says so. */
+  amounts: string;
+  headJson: string;
   /** Rung of the plan that was taken, and whether it used the overflow. */
   readonly rungBasisPoints: number;
-  readonly isOverflow: boolean;
+  isOverflow: boolean;
+  /** Number of the last extension. */
+  extension: number;
   usageJson: string;
   /** Undefined while the call runs. */
   end: { readonly settlement: Settlement | null } | undefined;

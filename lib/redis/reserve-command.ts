@@ -31,23 +31,36 @@ function rateText(limit: ReserveInput["rateLimits"][number]): string {
   return `${words.map((word) => word ?? "-").join(" ")};`;
 }
 
+/** Budgets as the scripts take them: their keys, and a text for each (scripts/includes/terms.lua). */
+export function budgetTerms(
+  organisationId: string,
+  budgets: ReserveInput["budgets"],
+): { readonly keys: readonly string[]; readonly text: string } {
+  const keys = keysOf(organisationId);
+  const texts = budgets.map((line) => {
+    const overflowPlan = line.overflowPlan === null ? "-" : String(line.overflowPlan);
+    return `${ENFORCEMENT_LETTER[line.enforcement]} ${line.periodId} ${line.meter} ${line.rungs || "-"} ${overflowPlan};`;
+  });
+  return {
+    keys: budgets.flatMap((line) => [keys.counter(line.budgetId, line.periodId), keys.limit(line.budgetId)]),
+    text: texts.join(""),
+  };
+}
+
 function termsOf(input: ReserveInput): Terms {
   const known = packed.get(input.budgets);
   if (known) return known;
   const keys = keysOf(input.organisationId);
-  const budgets = input.budgets.map((line) => {
-    const overflowPlan = line.overflowPlan === null ? "-" : String(line.overflowPlan);
-    return `${ENFORCEMENT_LETTER[line.enforcement]} ${line.periodId} ${line.meter} ${line.rungs || "-"} ${overflowPlan};`;
-  });
+  const budgets = budgetTerms(input.organisationId, input.budgets);
   const span = `${input.epoch} ${String(input.windowStartMs)} ${String(input.windowEndMs)}`;
   const fresh = {
     keys: [
-      ...input.budgets.flatMap((line) => [keys.counter(line.budgetId, line.periodId), keys.limit(line.budgetId)]),
+      ...budgets.keys,
       ...input.rateLimits.flatMap(({ id }) => [keys.requestRate(id), keys.tokenRate(id), keys.concurrency(id)]),
     ],
     text: [
       span,
-      budgets.join(""),
+      budgets.text,
       input.rateLimits.map(rateText).join(""),
       input.head.opening,
       ...input.head.servings,
@@ -58,7 +71,8 @@ function termsOf(input: ReserveInput): Terms {
   return fresh;
 }
 
-function planText(amounts: readonly (string | null)[]): string {
+/** An amount or "-" for each budget, with a space after each. */
+export function planText(amounts: readonly (string | null)[]): string {
   let text = "";
   for (const amount of amounts) text += `${amount ?? "-"} `;
   return text;
@@ -179,7 +193,7 @@ export function reserveCommand(
   };
 }
 
-function reading(reply: ScriptReply, at: number): BudgetReading {
+export function reading(reply: ScriptReply, at: number): BudgetReading {
   return {
     budget: numberAt(reply, at) - 1,
     settled: BigInt(textAt(reply, at + 1)),

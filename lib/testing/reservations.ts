@@ -6,7 +6,7 @@ import type { BookkeepingDeps } from "@/lib/control/bookkeeping";
 import { systemClock } from "@/lib/domain/clock";
 import type { UsageEvent, UsageEventHead } from "@/lib/domain/usage-event";
 import { usageEventHead } from "@/lib/domain/usage-event";
-import type { ReserveInput, Settlement } from "@/lib/gateway/ports";
+import type { ExtendOutcome, ReserveInput, Settlement } from "@/lib/gateway/ports";
 import type { RedisBudgetLedger } from "@/lib/redis/budget-ledger";
 import { keysOf } from "@/lib/redis/keys";
 import type { Redis } from "ioredis";
@@ -56,6 +56,24 @@ export async function reserveInputFor(redis: Redis, event: UsageEvent): Promise<
     head: { opening: "", call: JSON.stringify(head), servings: [""], held: [""] },
     previous: null,
   };
+}
+
+/** Raises what the event's call holds on each of its lines; `number` counts its extensions. */
+export async function extendFor(
+  ledger: RedisBudgetLedger,
+  redis: Redis,
+  event: UsageEvent,
+  number: number,
+  amount: bigint,
+): Promise<ExtendOutcome> {
+  const { budgets, epoch, organisationId, reservationId } = await reserveInputFor(redis, event);
+  const heldAmount = String(BigInt(event.heldAmount) + BigInt(number) * amount);
+  return ledger.extend({
+    ...{ budgets, epoch, organisationId, reservationId, sequence: number },
+    amounts: budgets.map(() => String(amount)),
+    headJson: JSON.stringify({ ...usageEventHead.parse(event), heldAmount }),
+    usage: event.usage,
+  });
 }
 
 export async function settleFor(ledger: RedisBudgetLedger, event: UsageEvent): Promise<void> {

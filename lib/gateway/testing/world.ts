@@ -161,6 +161,7 @@ export function world(answers: readonly ScriptedAnswer[], outcomes: readonly Res
       if (outcome.code === "reserved") ends.set(reservationId, 0);
       return Promise.resolve(outcome);
     },
+    extend: () => Promise.resolve({ code: "extended", isOverflow: false }),
     settle: ({ reservationId }, { resultJson }) => {
       JSON.parse(resultJson);
       return end(reservationId);

@@ -2,17 +2,18 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { meterAmounts } from "@/lib/domain/lines";
-import type { ReserveBudget, ReservePlan, ReserveResult, ResolveResult } from "@/lib/domain/reservation";
+import type { ExtendResult, ReserveBudget, ReservePlan, ReserveResult, ResolveResult } from "@/lib/domain/reservation";
 import { counterKey, ReservationModel } from "@/lib/domain/reservation";
-import type { ReserveInput, ReserveOutcome } from "@/lib/gateway/ports";
+import type { ExtendOutcome, ReserveInput, ReserveOutcome } from "@/lib/gateway/ports";
 import type { HotConnection } from "../client";
 import type { Concluded } from "../conclude-command";
 import { concludeCommand, concludedOf } from "../conclude-command";
+import { extendCommand, extendOutcome } from "../extend-command";
 import { keysOf } from "../keys";
 import { reserveCommand, reserveOutcome, reserveWords } from "../reserve-command";
 import { numberAt, runScript, runTextScript } from "../scripts";
 import type { ExpireOutcome } from "../sweeper";
-import { expireReservation } from "../sweeper";
+import { expireReservation, readReservations } from "../sweeper";
 
 /** One call of a batch: its reservation and what it asks of each plan. */
 export interface PairCall {
@@ -131,6 +132,31 @@ export class ModelPair {
     });
   }
 
+  /** A raise of what one call holds; its number is so many beyond the last one's. */
+  async extend(
+    id: string,
+    beyond: number,
+    amounts: readonly (bigint | null)[],
+  ): Promise<{ model: ExtendResult; script: ExtendOutcome }> {
+    const sequence = (this.model.reservations.get(id)?.sequence ?? 0) + beyond;
+    const model = this.model.extend({ reservationId: id, sequence, budgets: this.lines, amounts });
+    const { keys, args } = extendCommand(
+      {
+        organisationId: this.organisationId,
+        reservationId: id,
+        epoch: "7",
+        sequence,
+        budgets: this.terms[0] ?? [],
+        amounts: amounts.map((amount) => (amount === null ? null : String(amount))),
+        headJson: `{"extension":${String(sequence)}}`,
+        usage: { inputTokens: 1, outputTokens: sequence, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 },
+      },
+      this.runId,
+      String(this.model.nowMs),
+    );
+    return { model, script: extendOutcome(await runScript(this.store.redis, "extend", keys, args)) };
+  }
+
   /** One batch of settlements and voids: what the model and what the script say of each. */
   async conclude(ends: readonly PairEnd[]): Promise<{ model: ResolveResult; script: Concluded["outcome"] }[]> {
     const models = ends.map(({ id, settled }) =>
@@ -186,6 +212,14 @@ export class ModelPair {
     expect(BigInt((await this.store.redis.hget(this.keys.book("2026-01-01"), "USD")) ?? "0")).toBe(this.book);
     const open = [...this.model.reservations].filter(([, one]) => one.state === "pending").map(([id]) => id);
     expect(new Set(await this.store.redis.zrange(this.keys.deadlines, 0, -1))).toEqual(new Set(open));
+    // What each open reservation says it holds is what the model holds: its end, its expiry and a rebuild go by it.
+    for (const stored of await readReservations(this.store, this.organisationId, open)) {
+      const reservation = this.model.reservations.get(stored.id);
+      const held = stored.lines.map((line) => [counterKey(line.budgetId, line.periodId), line.held]);
+      expect(held).toEqual(reservation?.lines.map((line) => [line.key, line.held]));
+      expect(stored.isOverflow).toBe(reservation?.isOverflow);
+      if (reservation?.sequence) expect(stored.headJson).toBe(`{"extension":${String(reservation.sequence)}}`);
+    }
     for (const line of this.lines) {
       const [settled, held] = await this.store.redis.hmget(this.keys.counter(line.budgetId, PERIOD), "s", "h");
       const counter = this.model.counters.get(counterKey(line.budgetId, PERIOD)) ?? { settled: 0n, held: 0n };

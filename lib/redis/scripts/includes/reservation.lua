@@ -1,5 +1,6 @@
 -- A reservation is one text: the letter of its state and, while it is open, a line for each thing its end needs:
---   p / plan rung overflow / counters / amounts / slots / token rates / head of the usage event / usage so far
+--   p / plan rung overflow, and once it was extended the number of its last extension / counters / amounts / slots /
+--   token rates / head of the usage event / usage so far
 -- Counters are "key|meter;" for each budget above the caller, amounts "held " for each, "-" where the plan charges none.
 -- JSON as our writers make it has no line breaks. A resolved one is its letter alone: v, s, e or l (late), for ten minutes.
 local MARKER_TTL_MS = "600000"
@@ -31,6 +32,12 @@ local function countersOf(text)
   end
   shapes[text] = shape
   return shape
+end
+
+-- plan, rung, overflow and the number of the last extension, as texts.
+local function takenParts(stored)
+  local plan, rung, overflow, extension = string.match(stored, "^p\n(%d+) (%d+) (%d) ?(%d*)\n")
+  return plan, rung, overflow, extension == "" and "0" or extension
 end
 
 local function openText(taken, counters, amounts, slots, tokenRates, head)

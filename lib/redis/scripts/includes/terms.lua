@@ -3,21 +3,26 @@
 -- a line of "<interval> <tolerance> <tokens per minute> <slots>;" for each rate limit, "-" where there is none, then the
 -- usage event's head up to what is a call's own, and a line for each plan of what its serving says in the head.
 -- `at` is the position of its keys: counter and limit of each budget, then request rate, token rate, concurrency of each.
-local function readTerms(text, at)
-  local lines = {}
-  for line in string.gmatch(text .. "\n", "([^\n]*)\n") do lines[#lines + 1] = line end
-  local epoch, from, to = string.match(lines[1], "^(%S*) (%d+) (%d+)$")
-  local terms = { epoch = epoch, from = tonumber(from), to = tonumber(to), budgets = {}, rates = {}, head = lines[4], lines = lines }
-  local counters = {}
-  for enforcement, periodId, meter, rungs, overflowPlan in string.gmatch(lines[2], "(%a) (%S+) (%S+) (%S+) (%S+);") do
-    terms.budgets[#terms.budgets + 1] = {
+-- Budgets of a line of terms, their counters as a reservation names them, and where the next keys stand.
+local function readBudgets(line, at)
+  local budgets, counters = {}, {}
+  for enforcement, periodId, meter, rungs, overflowPlan in string.gmatch(line, "(%a) (%S+) (%S+) (%S+) (%S+);") do
+    budgets[#budgets + 1] = {
       enforced = enforcement == "e", periodId = periodId, rungs = rungs, firstRung = tonumber((string.match(rungs, "^%d+"))),
       overflowPlan = tonumber(overflowPlan), counterKey = KEYS[at], limitKey = KEYS[at + 1],
     }
     counters[#counters + 1] = KEYS[at] .. "|" .. meter .. ";"
     at = at + 2
   end
-  terms.counters = table.concat(counters)
+  return budgets, table.concat(counters), at
+end
+
+local function readTerms(text, at)
+  local lines = {}
+  for line in string.gmatch(text .. "\n", "([^\n]*)\n") do lines[#lines + 1] = line end
+  local epoch, from, to = string.match(lines[1], "^(%S*) (%d+) (%d+)$")
+  local terms = { epoch = epoch, from = tonumber(from), to = tonumber(to), rates = {}, head = lines[4], lines = lines }
+  terms.budgets, terms.counters, at = readBudgets(lines[2], at)
   for interval, tolerance, perMinute, slots in string.gmatch(lines[3], "(%S+) (%S+) (%S+) (%S+);") do
     terms.rates[#terms.rates + 1] = {
       interval = tonumber(interval), tolerance = tonumber(tolerance), perMinute = tonumber(perMinute), slots = tonumber(slots),
