@@ -31,6 +31,8 @@ export async function deleteSampleOrganisation(
   await tx.alert.deleteMany(where);
   await tx.reconciliation.deleteMany(where);
   await tx.idempotencyRecord.deleteMany(where);
+  await tx.storedObject.deleteMany(where);
+  await tx.providerBatch.deleteMany(where);
   await tx.snapshotChange.deleteMany(where);
   await tx.grant.deleteMany(where);
   await tx.budget.deleteMany(where);

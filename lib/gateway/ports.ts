@@ -1,6 +1,7 @@
 /** What the gateway needs from the world. Adapters live in lib/redis, lib/providers and lib/wiring. */
 import type { DeferredAnswer, DeferredFacts, DeferredRequest, DeferredState } from "@/lib/domain/deferred-call";
 import type { DenialCode } from "@/lib/domain/denial";
+import type { BatchMove, ObjectOwner, StoredKind, StoredObject } from "@/lib/domain/stored-object";
 import type { ApiKeyDocument, Enforcement, Meter, ProviderDocument } from "@/lib/domain/snapshot";
 import type { RefusalEvent, TokenUsage } from "@/lib/domain/usage-event";
 import type { TokenVerdict } from "@/lib/identity/verified-token";
@@ -227,6 +228,34 @@ export interface DeferralStore {
   read(organisationId: string, id: string): Promise<DeferredView | undefined>;
   /** Cancels what has not begun; how it stands then. */
   cancel(organisationId: string, id: string, keepSeconds: number): Promise<DeferredState>;
+}
+
+export interface StoredPage {
+  readonly objects: readonly StoredObject[];
+  readonly hasMore: boolean;
+}
+
+/** Whose the files and batches at providers are. All throw StoreUnavailable. */
+export interface ObjectRegister {
+  find(organisationId: string, kind: StoredKind, id: string): Promise<StoredObject | undefined>;
+  /** An owner's own, newest first unless `order` says otherwise, those after the one named; undefined where that is not the owner's. */
+  list(organisationId: string, owner: ObjectOwner, page: StoredPageQuery): Promise<StoredPage | undefined>;
+  /** Notes objects, or how they stand now. */
+  put(organisationId: string, objects: readonly StoredObject[]): Promise<void>;
+  remove(organisationId: string, object: StoredObject): Promise<void>;
+  /** Whether what a batch cost stands in the ledger, so that nobody needs the files that it wrote. */
+  isSettled(organisationId: string, batchId: string): Promise<boolean>;
+  /** Tells the worker of a batch, which keeps its reservation from then on, and notes the objects it has by then. */
+  move(move: BatchMove, objects: readonly StoredObject[]): Promise<void>;
+}
+
+export interface StoredPageQuery {
+  readonly kind: StoredKind;
+  readonly after: string | null;
+  readonly limit: number;
+  readonly order: "asc" | "desc";
+  /** Of files; null for any. */
+  readonly purpose: string | null;
 }
 
 /** A body that is not in memory: a form with its files in a spool. */

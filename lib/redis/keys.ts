@@ -62,6 +62,14 @@ export interface OrganisationKeys {
   readonly deferrals: string;
   /** hash: how such a call stands (scripts/move-deferred-1.lua) */
   readonly deferred: (deferredId: string) => string;
+  /** hash: kind and provider's id of a file or batch -> StoredObject, `settled:` and id of a batch -> 1 */
+  readonly stored: string;
+  /** sorted set: ids of one owner's files or batches by time */
+  readonly storedIndex: (kind: string, environment: string, appId: string) => string;
+  /** stream of what gateways note of files and batches, on its way to Postgres: k kind of note, v JSON */
+  readonly storedNotes: string;
+  /** string: run id of the server on which the register of files and batches was last written whole */
+  readonly storedGeneration: string;
 }
 
 const MAX_CACHED = 10_000;
@@ -95,6 +103,10 @@ function build(organisationId: string): OrganisationKeys {
     claim: (hash) => `${prefix}once:${hash}`,
     deferrals: `${prefix}deferrals`,
     deferred: (deferredId) => `${prefix}deferred:${deferredId}`,
+    stored: `${prefix}stored`,
+    storedIndex: (kind, environment, appId) => `${prefix}stored:${kind}:${environment}:${appId}`,
+    storedNotes: `${prefix}stored-notes`,
+    storedGeneration: `${prefix}stored-generation`,
   };
 }
 

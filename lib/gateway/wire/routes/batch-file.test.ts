@@ -17,7 +17,9 @@ async function read(text: string, cuts: readonly number[] = []) {
   const lines = [];
   for await (const line of batchLines(cutAt(text, cuts)))
     lines.push(
-      isDenial(line) ? { detail: line.detail, param: line.param } : [line.customId, line.route, line.request.outputCap],
+      isDenial(line)
+        ? { detail: line.detail, param: line.param }
+        : [line.number, line.line.customId, line.line.route.route, line.line.request.outputCap],
     );
   return lines;
 }
@@ -32,8 +34,8 @@ describe("a batch file", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(text.length), { maxLength: 8 }), async (cuts) => {
         expect(await read(text, cuts)).toEqual([
-          ["a", "chat/completions", 5],
-          ["b", "embeddings", 0],
+          [1, "a", "chat/completions", 5],
+          [3, "b", "embeddings", 0],
         ]);
       }),
     );
@@ -41,6 +43,8 @@ describe("a batch file", () => {
 
   it.each([
     ["{", "line 2: it is not JSON", undefined],
+    [line("", "/v1/chat/completions", chat), "line 2: custom_id must be a text", "custom_id"],
+    [line("b", "/v1/images/generations", { model: "m", prompt: "x" }), "line 2: url must be a route", "url"],
     [line("b", "/v1/messages", chat), "line 2: url must be a route that is governed", "url"],
     [
       line("b", "/v1/chat/completions", { ...chat, max_tokens: -1 }),
@@ -55,7 +59,7 @@ describe("a batch file", () => {
     ],
   ])("with a line such as %s says which and why", async (bad, detail, param) => {
     const [first, second] = await read(`${line("a", "/v1/chat/completions", chat)}\n${bad}\n${text}`);
-    expect(first).toEqual(["a", "chat/completions", 5]);
+    expect(first).toEqual([1, "a", "chat/completions", 5]);
     expect(second).toMatchObject({ detail: expect.stringContaining(detail), param });
   });
 });

@@ -4,43 +4,44 @@
  */
 import type { Denial } from "@/lib/domain/denial";
 import { denial, isDenial } from "@/lib/domain/denial";
-import { scanJson } from "../json-scan";
+import { linesOf, LineTooLong } from "@/lib/domain/text-lines";
+import type { JsonScan } from "../json-scan";
+import { patchJson, scanJson } from "../json-scan";
 import { isBody } from "./fields";
+import type { GovernedRoute } from "./governed-routes";
+import { governedRoute } from "./governed-routes";
 import type { JsonRequest } from "./route-request";
-import { routeAt } from "./route-table";
+
+/** Routes whose calls cost tokens and nothing else, so that sums over lines bound them. */
+export const BATCH_ROUTES: readonly string[] = [
+  "chat/completions",
+  "responses",
+  "completions",
+  "embeddings",
+  "moderations",
+];
 
 export interface BatchLine {
   readonly customId: string;
-  readonly route: string;
+  readonly route: GovernedRoute;
   readonly request: JsonRequest;
+  /** The line as it came, and the place of its members. */
+  readonly text: string;
+  readonly scan: JsonScan;
 }
 
-const MAX_LINE_BYTES = 32 * 1024 * 1024;
-const LF = 10;
+const MAX_LINE_BYTES = 20 * 1024 * 1024;
+const MAX_ID_LENGTH = 512;
 
-/** Lines of a byte stream, without their ends; throws RangeError where one is too long. */
-async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncIterable<string> {
-  const decoder = new TextDecoder();
-  let pending: Uint8Array[] = [];
-  let length = 0;
-  const take = (): string => {
-    const line = pending.map((piece) => decoder.decode(piece, { stream: true })).join("") + decoder.decode();
-    pending = [];
-    length = 0;
-    return line;
-  };
-  for await (const chunk of chunks) {
-    let from = 0;
-    for (let at = chunk.indexOf(LF); at >= 0; at = chunk.indexOf(LF, from)) {
-      pending.push(chunk.subarray(from, at));
-      from = at + 1;
-      yield take();
-    }
-    pending.push(chunk.subarray(from));
-    length += chunk.length - from;
-    if (length > MAX_LINE_BYTES) throw new RangeError("line too long");
-  }
-  yield take();
+/** The governed route of a batch's `endpoint` or a line's `url`; undefined where batches of it are not served. */
+export function batchRoute(url: unknown): GovernedRoute | undefined {
+  const path = typeof url === "string" && url.startsWith("/v1/") ? url.slice("/v1/".length) : "";
+  return BATCH_ROUTES.includes(path) ? governedRoute(path, "") : undefined;
+}
+
+/** The line with another body. */
+export function withBody({ text, scan }: BatchLine, body: string): string {
+  return patchJson(text, scan, { body });
 }
 
 function readLine(text: string): BatchLine | Denial {
@@ -57,34 +58,43 @@ function readLine(text: string): BatchLine | Denial {
   if (scan.duplicate !== undefined) return invalid("a name occurs twice in one object", scan.duplicate.slice(0, 100));
   const { custom_id: customId, method, url } = line;
   if (typeof customId !== "string" || customId === "") return invalid("custom_id must be a text", "custom_id");
+  if (customId.length > MAX_ID_LENGTH) return invalid("custom_id is too long", "custom_id");
   if (method !== "POST") return invalid("method must be POST", "method");
-  const path = typeof url === "string" && url.startsWith("/v1/") ? url.slice(4) : "";
-  const route = routeAt(path, "");
+  const route = batchRoute(url);
   const span = scan.members.get("body");
-  if (!route?.parseJson || route.protocol !== "openai") return invalid("url must be a route that is governed", "url");
+  if (!route?.parseJson) return invalid("url must be a route that is governed", "url");
   if (!span) return invalid("body must be an object", "body");
   const request = route.parseJson(new TextEncoder().encode(text.slice(span.start, span.end)));
   if (isDenial(request)) return request;
   if (request.isStream) return invalid("stream must be false in a batch", "stream");
-  return { customId, route: route.route, request };
+  return { customId, route, request, text, scan };
 }
 
-/** One by one; ends with a denial that names the line where one is not valid. Empty lines are skipped. */
-export async function* batchLines(chunks: AsyncIterable<Uint8Array>): AsyncIterable<BatchLine | Denial> {
+/** A denial that names the line. */
+export function ofLine(found: Denial, number: number): Denial {
+  return { ...found, detail: `line ${String(number)}: ${found.detail ?? "not valid"}` };
+}
+
+/** One by one, with their numbers; ends with a denial that names the line where one is not valid. Empty lines are skipped. */
+export async function* batchLines(
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncIterable<{ readonly number: number; readonly line: BatchLine } | Denial> {
   let number = 0;
   try {
-    for await (const text of linesOf(chunks)) {
+    for await (const text of linesOf(chunks, MAX_LINE_BYTES)) {
       number += 1;
       if (text.trim() === "") continue;
       const line = readLine(text);
       if (isDenial(line)) {
-        yield { ...line, detail: `line ${number}: ${line.detail ?? "not valid"}` };
+        yield ofLine(line, number);
         return;
       }
-      yield line;
+      yield { number, line };
     }
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    yield denial("request_too_large", { detail: `line ${number + 1}: at most ${MAX_LINE_BYTES} bytes` });
+    if (!(error instanceof LineTooLong)) throw error;
+    yield denial("request_too_large", {
+      detail: `line ${String(number + 1)}: at most ${String(error.maxBytes)} bytes`,
+    });
   }
 }
