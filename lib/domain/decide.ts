@@ -28,6 +28,8 @@ export interface ServePlan {
   readonly kind: "serve";
   readonly model: string;
   readonly decision: "pass" | "downgrade";
+  /** The model that would have served and is out; absent where none is. */
+  readonly standsInFor?: string;
   /** Which of the budgets this plan charges, by position. */
   readonly charges: readonly boolean[];
 }
@@ -51,6 +53,8 @@ export interface DecideInput {
   readonly isVip: boolean;
   /** Whether a model can be served at all (known, priced, reachable from this environment). */
   readonly canServe: (model: string) => boolean;
+  /** The model that serves in place of one whose deployments are all out; the model itself where absent. */
+  readonly standIn?: (model: string) => string;
 }
 
 const REFUSE = ACTION_KINDS.indexOf("refuse");
@@ -75,14 +79,20 @@ function overflowPlanOf(ladder: Ladder | undefined, steps: readonly RungStep[], 
   return below <= DOWNGRADE ? below : DOWNGRADE;
 }
 
-/** Every plan for one call. The downgrade plan serves the asked model where the map names no cheaper one that may be served. */
+/**
+ * Every plan for one call. The downgrade plan serves the asked model where the map names no cheaper one that may be served. What
+ * stands in for a model is charged by its own name.
+ */
 export function decide(input: DecideInput): Decision {
   const { policy, scope } = input;
   const wanted = downgradeTarget(policy, scope.model);
-  const target =
+  const cheaper =
     wanted !== undefined && isModelAllowed(policy, wanted) && input.canServe(wanted) ? wanted : scope.model;
+  const standIn = input.standIn ?? ((model) => model);
+  const asked = standIn(scope.model);
+  const target = standIn(cheaper);
   const fits = (model: string) => (budget: BudgetDocument) => budgetApplies(budget, { ...scope, model });
-  const charged = input.budgets.filter((budget) => fits(scope.model)(budget) || fits(target)(budget));
+  const charged = input.budgets.filter((budget) => fits(asked)(budget) || fits(target)(budget));
   const budgets = charged.map((budget): PlannedBudget => {
     const ladder = budget.ladder === null ? undefined : policy.ladders[budget.ladder];
     const steps = stepsOf(ladder, scope.trafficClass);
@@ -94,13 +104,14 @@ export function decide(input: DecideInput): Decision {
       overflowPlan: overflowPlanOf(ladder, steps, input.isVip),
     };
   });
+  const serve = (meant: string, decision: ServePlan["decision"]): ServePlan => {
+    const model = standIn(meant);
+    const charges = charged.map(fits(model));
+    return { kind: "serve", model, decision, charges, ...(model === meant ? {} : { standsInFor: meant }) };
+  };
   const plans = ACTION_KINDS.map((action): Plan => {
-    if (action === "pass")
-      return { kind: "serve", model: scope.model, decision: "pass", charges: charged.map(fits(scope.model)) };
-    if (action === "downgrade") {
-      const decision = target === scope.model ? "pass" : "downgrade";
-      return { kind: "serve", model: target, decision, charges: charged.map(fits(target)) };
-    }
+    if (action === "pass") return serve(scope.model, "pass");
+    if (action === "downgrade") return serve(cheaper, target === asked ? "pass" : "downgrade");
     return { kind: "deny", action };
   });
   return { budgets, plans };

@@ -69,6 +69,10 @@ export const policyDocumentSchema = z.strictObject({
   ladders: z.record(z.string().min(1).max(60), ladderSchema).optional(),
   /** Asked model (exact or pattern with *) to the cheaper model served from the downgrade rung on. */
   downgrade: z.record(modelPattern, z.string().min(1).max(200)).optional(),
+  /** Model (exact or pattern with *) to the models tried, in this order, where none of its own deployments serves. */
+  fallbacks: z.record(modelPattern, z.array(z.string().min(1).max(200)).min(1).max(5)).optional(),
+  /** Data residency: the regions of deployments that calls may go to. A deployment without a stated region is in none. */
+  regions: z.array(z.string().min(1).max(60)).min(1).max(50).optional(),
   /** Output tokens held, and written into the upstream request, when the caller states no cap. */
   outputCapTokens: z.int().min(1).max(1_000_000).optional(),
   clientGone: z.enum(["cut", "drain"]).optional(),
@@ -111,6 +115,9 @@ export interface EffectivePolicy {
   readonly deny: readonly string[];
   readonly ladders: Readonly<Record<string, Ladder>>;
   readonly downgrade: Readonly<Record<string, string>>;
+  readonly fallbacks: Readonly<Record<string, readonly string[]>>;
+  /** Null: anywhere. Lists along the chain narrow one another; what is in no list of them all is nowhere. */
+  readonly regions: readonly string[] | null;
   readonly outputCapTokens: number;
   readonly clientGone: "cut" | "drain";
   readonly unknownOutcome: "hold" | "input";
@@ -129,15 +136,18 @@ export const DEFAULT_OUTPUT_CAP_TOKENS = 4096;
 export function mergePolicies(documents: readonly PolicyDocument[]): EffectivePolicy {
   const allowLists: (readonly string[])[] = [];
   const deny: string[] = [];
+  let regions: readonly string[] | null = null;
   let merged: PolicyDocument = {};
   for (const document of documents) {
     if (document.models?.allow) allowLists.push(document.models.allow);
     if (document.models?.deny) deny.push(...document.models.deny);
+    regions = commonRegions(regions, document.regions ?? null);
     merged = {
       ...merged,
       ...document,
       ladders: { ...merged.ladders, ...document.ladders },
       downgrade: { ...merged.downgrade, ...document.downgrade },
+      fallbacks: { ...merged.fallbacks, ...document.fallbacks },
       staticText: { ...merged.staticText, ...document.staticText },
     };
   }
@@ -146,6 +156,8 @@ export function mergePolicies(documents: readonly PolicyDocument[]): EffectivePo
     deny,
     ladders: merged.ladders ?? {},
     downgrade: merged.downgrade ?? {},
+    fallbacks: merged.fallbacks ?? {},
+    regions,
     outputCapTokens: merged.outputCapTokens ?? DEFAULT_OUTPUT_CAP_TOKENS,
     clientGone: merged.clientGone ?? "cut",
     unknownOutcome: merged.unknownOutcome ?? "hold",
@@ -155,6 +167,15 @@ export function mergePolicies(documents: readonly PolicyDocument[]): EffectivePo
     retryWindowSeconds: merged.retryWindowSeconds ?? 0,
     deferral: merged.deferral ?? null,
   };
+}
+
+/** The regions that both allow; null allows all. */
+export function commonRegions(
+  one: readonly string[] | null,
+  other: readonly string[] | null,
+): readonly string[] | null {
+  if (one === null || other === null) return one ?? other;
+  return one.filter((region) => other.includes(region));
 }
 
 /** Whether `name` matches `pattern`, in which `*` stands for any run of characters. Case matters. Linear time. */
@@ -179,16 +200,26 @@ export function isModelAllowed(policy: EffectivePolicy, model: string): boolean 
   return policy.allowLists.every((list) => list.some((pattern) => matchesPattern(pattern, model)));
 }
 
-/** The model served from the downgrade rung on; undefined when the map names none. Exact entries win over patterns, the longest pattern over shorter ones. */
-export function downgradeTarget(policy: EffectivePolicy, model: string): string | undefined {
-  const exact = policy.downgrade[model];
-  if (exact !== undefined) return exact === model ? undefined : exact;
+/** The entry for a model: exact entries win over patterns, the longest pattern over shorter ones. */
+function entryFor<Value>(entries: Readonly<Record<string, Value>>, model: string): Value | undefined {
+  if (Object.hasOwn(entries, model)) return entries[model];
   let best: string | undefined;
-  for (const pattern of Object.keys(policy.downgrade)) {
+  for (const pattern of Object.keys(entries)) {
     if (matchesPattern(pattern, model) && (best === undefined || pattern.length > best.length)) best = pattern;
   }
-  const target = best === undefined ? undefined : policy.downgrade[best];
+  return best === undefined ? undefined : entries[best];
+}
+
+/** The model served from the downgrade rung on; undefined when the map names none. */
+export function downgradeTarget(policy: EffectivePolicy, model: string): string | undefined {
+  const target = entryFor(policy.downgrade, model);
   return target === model ? undefined : target;
+}
+
+/** The models tried in place of one that nobody serves now, in order. */
+export function fallbacksOf(policy: EffectivePolicy, model: string): readonly string[] {
+  const named = entryFor(policy.fallbacks, model) ?? [];
+  return named.includes(model) ? named.filter((name) => name !== model) : named;
 }
 
 export function actionFor(rung: Rung, trafficClass: string): Action {

@@ -1,75 +1,30 @@
 /**
- * Where an attempt goes, and whether another follows: deployments by priority and weight, breakers, waits with jitter
- * (lib/routing). Each attempt is a reservation and a fact of its own.
+ * Whether another attempt follows one that failed, and where it may go: other deployments of the model, other models, the same
+ * one again, with waits and jitter (lib/routing). Each attempt is a reservation and a fact of its own.
  */
-import type { Breakers, BreakerTicket, CallOutcome } from "@/lib/routing/breakers";
-import { chooseDeployments } from "@/lib/routing/choice";
-import type { RetrySettings } from "@/lib/routing/retry-plan";
+import type { BreakerTicket, CallOutcome } from "@/lib/routing/breakers";
+import type { RetryPlace, RetrySettings } from "@/lib/routing/retry-plan";
 import { planRetry } from "@/lib/routing/retry-plan";
-import type { CompiledCall, Serving, Target } from "./compiled-call";
-import { atTargets } from "./compiled-call";
-import type { Held } from "./exchange";
+import type { FailedBefore, Held } from "./exchange";
+import type { Serving } from "./serving";
 import type { AttemptFailure } from "./stages/upstream-error";
+import type { Avoided, Routing, TargetDeps } from "./targets";
+import { hasOwnTarget, hasPlace } from "./targets";
 
-export interface AttemptDeps {
-  readonly breakers: Breakers;
+export interface AttemptDeps extends TargetDeps {
   readonly retry: RetrySettings;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly clock: { nowMs(): number };
 }
 
-/** No target may be called now; when one may again. */
-export interface Resting {
-  readonly restingMs: number;
-}
-
-/** Targets that have failed in this call, by the id of their deployment. */
-export type Tried = ReadonlySet<string>;
-
-const NONE_TRIED: Tried = new Set();
-
-function choiceOf(serving: Serving, tried: Tried, deps: AttemptDeps): Target | undefined {
-  const fresh = serving.targets.filter((target) => !tried.has(target.id));
-  const nowMs = deps.clock.nowMs();
-  const { order } = chooseDeployments({
-    deployments: fresh.length > 0 ? fresh : serving.targets,
-    regions: null,
-    admissionOf: (id) => deps.breakers.admission(id, nowMs),
-    random: deps.random,
-  });
-  return order[0];
-}
-
-function restingMs(serving: Serving, deps: AttemptDeps): number {
-  const nowMs = deps.clock.nowMs();
-  const next = serving.targets.map((target) => deps.breakers.nextAdmissionMs(target.id, nowMs));
-  return Math.max(1000, Math.min(...next) - nowMs);
-}
-
-/** The call with a target for each plan. Most calls have one target and no breaker that knows of trouble. */
-export function withTargets(call: CompiledCall, deps: AttemptDeps, tried: Tried = NONE_TRIED): CompiledCall | Resting {
-  const asked = call.servings[0];
-  if (!asked || (call.isSimple && deps.breakers.size === 0)) return call;
-  if (call.isSimple) {
-    const isResting = deps.breakers.admission(asked.target.id, deps.clock.nowMs()) === "refuse";
-    return isResting ? { restingMs: restingMs(asked, deps) } : call;
-  }
-  const first = choiceOf(asked, tried, deps);
-  if (!first) return { restingMs: restingMs(asked, deps) };
-  const chosen = new Map([[asked.model, first]]);
-  return atTargets(call, (serving) => {
-    const known = chosen.get(serving.model);
-    if (known) return known;
-    const target = choiceOf(serving, tried, deps) ?? serving.target;
-    chosen.set(serving.model, target);
-    return target;
-  });
+/** An attempt that follows. */
+export interface Following {
+  readonly failed: Held;
+  readonly before: readonly FailedBefore[];
+  readonly avoided: Avoided;
 }
 
 /** Notes that a call begins; undefined while nobody has failed, so that calls without trouble cost nothing. */
 export function beginAttempt(held: Held, deps: AttemptDeps): BreakerTicket | undefined {
-  return deps.breakers.size === 0 ? undefined : deps.breakers.begin(held.serving.target.id, deps.clock.nowMs());
+  return deps.breakers.size === 0 ? undefined : deps.breakers.begin(held.serving.target, deps.clock.nowMs());
 }
 
 export function endAttempt(
@@ -84,25 +39,35 @@ export function endAttempt(
     return;
   }
   if (typeof outcome === "string") return;
-  const late = deps.breakers.begin(held.serving.target.id, nowMs);
+  const late = deps.breakers.begin(held.serving.target, nowMs);
   if (late) deps.breakers.end(late, outcome, nowMs);
 }
 
-/** Milliseconds to wait before the next attempt, and the targets it should not go to; undefined where none follows. */
+function avoidedNext(where: RetryPlace, { target, targets }: Serving, avoided: Avoided): Avoided {
+  if (where === "other") return new Set([...avoided, target.id]);
+  const all = targets.map(({ id }) => id);
+  // The same one again: it is the only one of its model not to be avoided.
+  return new Set([...avoided, ...(where === "fallback" ? all : all.filter((id) => id !== target.id))]);
+}
+
+/** What follows a failed attempt, after so many milliseconds; undefined where nothing does. */
 export function nextAttempt(
   held: Held,
   failed: AttemptFailure,
-  tried: Tried,
+  avoided: Avoided,
+  routing: Routing,
   deps: AttemptDeps,
-): { readonly delayMs: number; readonly tried: Tried } | undefined {
-  const { target, targets } = held.serving;
-  const all = new Set([...tried, target.id]);
+): { readonly delayMs: number; readonly following: Following } | undefined {
+  const { serving } = held;
+  const model = serving.model.name;
   const decision = planRetry(
     {
-      attempt: held.tries,
+      attempt: held.before.filter((one) => one.model === model).length + 1,
+      attemptInAll: held.before.length + 1,
       failure: failed.failure,
       retryAfterMs: failed.retryAfterMs,
-      hasOther: targets.some(({ id }) => !all.has(id)),
+      hasOther: hasOwnTarget(serving, avoidedNext("other", serving, avoided), routing, deps),
+      hasFallback: hasPlace(avoidedNext("fallback", serving, avoided), routing, deps),
       startedMs: held.caller.startedMs,
       nowMs: deps.clock.nowMs(),
       hasAnswered: false,
@@ -111,8 +76,11 @@ export function nextAttempt(
     deps.retry,
   );
   if (!decision.retry) return undefined;
-  // The same one again: it is the only one not to be avoided.
-  const avoided =
-    decision.where === "other" ? all : new Set(targets.map(({ id }) => id).filter((id) => id !== target.id));
-  return { delayMs: decision.delayMs, tried: avoided };
+  const fact = { model, deploymentId: serving.target.id, failure: failed.failure.kind, status: failed.status };
+  const following = {
+    failed: held,
+    before: [...held.before, fact],
+    avoided: avoidedNext(decision.where, serving, avoided),
+  };
+  return { delayMs: decision.delayMs, following };
 }

@@ -4,7 +4,7 @@
  * budgets, limits, freezes and lists of models add up, and none is traded for another.
  */
 import type { EffectivePolicy, PolicyDocument } from "@/lib/domain/policy";
-import { mergePolicies } from "@/lib/domain/policy";
+import { commonRegions, mergePolicies } from "@/lib/domain/policy";
 import { inRollout } from "@/lib/domain/rollout";
 import type {
   ApiKeyDocument,
@@ -75,6 +75,8 @@ function bothPolicies(own: EffectivePolicy, other: EffectivePolicy): EffectivePo
     deny: [...own.deny, ...other.deny],
     ladders: { ...own.ladders, ...Object.fromEntries(ladders) },
     downgrade: { ...other.downgrade, ...own.downgrade },
+    fallbacks: { ...other.fallbacks, ...own.fallbacks },
+    regions: commonRegions(own.regions, other.regions),
     outputCapTokens: Math.min(own.outputCapTokens, other.outputCapTokens),
     unknownOutcome: other.unknownOutcome === "hold" ? "hold" : own.unknownOutcome,
     staticText: { ...other.staticText, ...own.staticText },

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { compiledCall, servingOf } from "./compiled-call";
+import { compiledCall } from "./compiled-call";
 import type { SnapshotDocuments } from "./organisation-view";
 import { viewOf } from "./organisation-view";
+import { servingOf } from "./serving";
 import type { ApiKeyDocument, ModelDocument } from "@/lib/domain/snapshot";
 
 /** As every kind of provider does it that speaks OpenAI's API. */
@@ -116,7 +117,7 @@ function world(changes: Partial<SnapshotDocuments> = {}) {
 function serving(view: ReturnType<typeof world>, caller: ApiKeyDocument = key, name = "chat", nowMs = NOW) {
   const chain = view.chainOf(caller);
   if (!chain) throw new Error("no chain");
-  return servingOf(view, chain, name, { kinds: ["chat"], route: "chat/completions" }, nowMs, adapterOf);
+  return servingOf(view, chain, name, { kinds: ["chat"], route: "chat/completions", regions: null }, nowMs, adapterOf);
 }
 
 describe("where a model is served", () => {
@@ -189,7 +190,7 @@ describe("a compiled call", () => {
     });
     const chain = view.chainOf(key);
     if (!chain) throw new Error("no chain");
-    const shape = { model: "chat", kinds: ["chat"], trafficClass: "general", route: "chat/completions" };
+    const shape = { model: "chat", kinds: ["chat"], trafficClass: "general", route: "chat/completions", regions: null };
     const first = compiledCall(view, chain, shape, NOW, adapterOf);
     expect(compiledCall(view, chain, shape, changesAt - 1, adapterOf)).toBe(first);
     const second = compiledCall(view, chain, shape, changesAt, adapterOf);

@@ -2,55 +2,20 @@
  * What is the same for every call of one key, model and class under one view, worked out once: the decision, and the
  * texts the reserve script takes. Only amounts and ids differ from call to call.
  */
-import type { Decision, ServePlan } from "@/lib/domain/decide";
+import type { Decision } from "@/lib/domain/decide";
 import { decide } from "@/lib/domain/decide";
 import type { Denial } from "@/lib/domain/denial";
-import { denial } from "@/lib/domain/denial";
-import { isModelAllowed } from "@/lib/domain/policy";
-import type { ModelDocument, PriceDocument, ProviderDocument } from "@/lib/domain/snapshot";
-import type { PriceRates } from "@/lib/domain/price-rates";
 import { billingTagHeaders } from "@/lib/net/header-rules";
-import { isPriced } from "@/lib/pricing/cost";
 import type { CallerChain, OrganisationView } from "./organisation-view";
-import type { ProviderAdapter, ReserveBudgetLine, ReserveRateLimit } from "./ports";
-import type { Translation } from "./stages/translation";
-import { TRANSLATIONS } from "./stages/translation";
-
-/** Where a call can be sent to. */
-export interface Target {
-  /** Of the deployment. */
-  readonly id: string;
-  readonly priority: number;
-  readonly weight: number;
-  readonly region: string | null;
-  readonly deployment: ModelDocument["deployments"][number];
-  readonly provider: ProviderDocument;
-  readonly adapter: ProviderAdapter;
-  /** Path with query at the provider's origin. */
-  readonly path: string;
-  /** The shape into which the body is translated; null where the provider speaks the route's own. */
-  readonly translation: Translation | null;
-}
-
-/** One way to serve the call: where it goes and what it costs there. */
-export interface Serving {
-  readonly plan: ServePlan;
-  readonly model: ModelDocument;
-  readonly target: Target;
-  /** All places that serve the model, `target` among them. */
-  readonly targets: readonly Target[];
-  readonly price: PriceDocument;
-  /** Whether the price names plain token rates only, so that the quick reading of usage says all. */
-  readonly isPlainPrice: boolean;
-  /** Units of the organisation's currency per unit of the price's; null where they are the same. */
-  readonly fxRate: string | null;
-}
+import type { ReserveBudgetLine, ReserveRateLimit } from "./ports";
+import type { AdapterOf, CallShape, Serving, ServingFacts, Target } from "./serving";
+import { isServing, servingOf } from "./serving";
 
 export interface CompiledCall {
   readonly decision: Decision;
   /** By plan number; undefined for denials. */
   readonly servings: readonly (Serving | undefined)[];
-  /** Whether no model of the call has more than one target. */
+  /** Whether every model of the call has one target, which speaks the route's own shape. */
   readonly isSimple: boolean;
   /** The same call at other targets, by their ids. */
   readonly variants: Map<string, CompiledCall>;
@@ -69,109 +34,7 @@ export interface CompiledCall {
   readonly billingTags: readonly string[];
 }
 
-export interface CallShape {
-  readonly model: string;
-  /** Kinds of models that the route serves. */
-  readonly kinds: readonly string[];
-  readonly trafficClass: string;
-  readonly route: string;
-}
-
-export type AdapterOf = (provider: ProviderDocument) => ProviderAdapter;
-
-function priceAt(model: ModelDocument, nowMs: number): PriceDocument | undefined {
-  return model.prices.findLast(
-    (price) => price.effectiveFromMs <= nowMs && (price.effectiveToMs === null || nowMs < price.effectiveToMs),
-  );
-}
-
-function fxAt(view: OrganisationView, base: string, nowMs: number): string | null | undefined {
-  const quote = view.organisation.currency;
-  if (base === quote) return null;
-  const rows = view.fx.filter((row) => row.base === base && row.quote === quote && row.effectiveFromMs <= nowMs);
-  return rows.reduce(
-    (best, row) => (best === undefined || row.effectiveFromMs > best.effectiveFromMs ? row : best),
-    rows[0],
-  )?.rate;
-}
-
-type ServingResult = Omit<Serving, "plan"> | Denial;
-
-/** Rates that the quick reading of usage can fill. */
-const PLAIN_RATES: ReadonlySet<string> = new Set([
-  "inputPerToken",
-  "outputPerToken",
-  "cacheReadPerToken",
-  "cacheWritePerToken",
-  "reasoningPerToken",
-  "perRequest",
-]);
-
-function isPlain(rates: PriceRates): boolean {
-  return Object.keys(rates).every((name) => PLAIN_RATES.has(name));
-}
-
-function hasPrice(rates: PriceRates, kind: string): boolean {
-  return kind === "passthrough" ? rates.perRequest !== undefined : isPriced(rates, kind);
-}
-
-function targetOf(
-  route: string,
-  deployment: Target["deployment"],
-  provider: ProviderDocument,
-  adapter: ProviderAdapter,
-): Target | undefined {
-  const { id, priority, weight, upstreamModel } = deployment;
-  const region = deployment.region ?? null;
-  const base = { id, priority, weight, region, deployment, provider, adapter };
-  const path = adapter.pathOf(provider, route, upstreamModel);
-  if (path !== undefined) return { ...base, path, translation: null };
-  const translation = TRANSLATIONS[route];
-  const translated = translation && adapter.pathOf(provider, translation.route, upstreamModel);
-  return translation && translated !== undefined ? { ...base, path: translated, translation } : undefined;
-}
-
-/** Where a model is served for this caller, or why it is not. */
-export function servingOf(
-  view: OrganisationView,
-  chain: CallerChain,
-  name: string,
-  shape: Pick<CallShape, "kinds" | "route">,
-  nowMs: number,
-  adapterOf: AdapterOf,
-): ServingResult {
-  const model = view.models.get(name);
-  if (!model || model.disabled) return denial("model_not_found", { model: name });
-  if (!isModelAllowed(chain.policy, name)) return denial("model_not_allowed", { model: name });
-  if (!shape.kinds.includes(model.kind)) {
-    return denial("model_not_found", { model: name, detail: `it is a model of the kind ${model.kind}` });
-  }
-  const isTest = chain.environment === "test";
-  if (isTest && model.isExternal) return denial("environment_forbidden", { model: name });
-  const usable = model.deployments.flatMap((deployment) => {
-    const provider = view.providers.get(deployment.providerId);
-    return provider && !provider.disabled && !(isTest && provider.isExternal) ? [{ deployment, provider }] : [];
-  });
-  if (usable.length === 0) return denial(isTest ? "environment_forbidden" : "model_not_found", { model: name });
-  const targets = usable.flatMap(
-    ({ deployment, provider }) => targetOf(shape.route, deployment, provider, adapterOf(provider)) ?? [],
-  );
-  const [target] = [...targets].sort((left, right) => left.priority - right.priority);
-  if (!target) {
-    return denial("invalid_request", { param: "model", detail: "no provider of this model serves this route" });
-  }
-  const price = priceAt(model, nowMs);
-  if (!price || !hasPrice(price.rates, model.kind)) return denial("price_missing", { model: name });
-  const fxRate = fxAt(view, price.currency, nowMs);
-  if (fxRate === undefined) return denial("price_missing", { model: name });
-  return { model, target, targets, price, isPlainPrice: isPlain(price.rates), fxRate };
-}
-
-function isServing(result: ServingResult): result is Exclude<ServingResult, Denial> {
-  return !("kind" in result);
-}
-
-function headPartOf({ model, target, price, fxRate }: Exclude<ServingResult, Denial>): string {
+function headPartOf({ model, target, price, fxRate }: ServingFacts): string {
   const part = {
     modelServed: model.name,
     providerId: target.provider.id,
@@ -239,12 +102,22 @@ function billingTagsOf(chain: CallerChain): string[] {
   return Object.entries(billingTagHeaders({ consumerId: chain.appId, costCentre })).flat();
 }
 
+/** By the name of a model whose deployments are all out, the model that serves in its place. */
+export type StandIns = ReadonlyMap<string, string>;
+
+const NO_STAND_INS: StandIns = new Map();
+
+function isOwnTarget(serving: Serving | undefined): boolean {
+  return serving === undefined || (serving.targets.length === 1 && serving.target.translation === null);
+}
+
 function compile(
   view: OrganisationView,
   chain: CallerChain,
   shape: CallShape,
   nowMs: number,
   adapterOf: AdapterOf,
+  standIns: StandIns,
 ): CompiledCall | Denial {
   const asked = servingOf(view, chain, shape.model, shape, nowMs, adapterOf);
   if (!isServing(asked)) return asked;
@@ -254,6 +127,7 @@ function compile(
     scope: { model: shape.model, trafficClass: shape.trafficClass, environment: chain.environment },
     isVip: chain.isVip,
     canServe: (name) => isServing(servingOf(view, chain, name, shape, nowMs, adapterOf)),
+    standIn: (name) => standIns.get(name) ?? name,
   });
   const servings = decision.plans.map((plan): Serving | undefined => {
     if (plan.kind === "deny") return undefined;
@@ -275,7 +149,7 @@ function compile(
   return {
     decision,
     servings,
-    isSimple: servings.every((serving) => serving === undefined || serving.targets.length === 1),
+    isSimple: servings.every(isOwnTarget),
     variants: new Map(),
     rateLimits: chain.rateLimits,
     windowStartMs: Math.min(startMs, nowMs),
@@ -306,7 +180,26 @@ export function atTargets(call: CompiledCall, choose: (serving: Serving) => Targ
   return variant;
 }
 
+const againCalls = new WeakMap<CompiledCall, CompiledCall>();
+
+/** The call as it is reserved once more: a rate counts calls, not the attempts of one, and has counted this. */
+export function reservedAgain(call: CompiledCall): CompiledCall {
+  if (call.rateLimits.every(({ requestsPerMinute }) => requestsPerMinute === null)) return call;
+  const known = againCalls.get(call);
+  if (known) return known;
+  const rateLimits = call.rateLimits.map((limit) => ({ ...limit, requestsPerMinute: null, burstRequests: null }));
+  const again = { ...call, rateLimits, lines: [...call.lines] };
+  againCalls.set(call, again);
+  return again;
+}
+
 const MAX_COMPILED_PER_KEY = 64;
+
+function idOf({ route, trafficClass, model, regions }: CallShape, standIns: StandIns): string {
+  const id = `${route} ${trafficClass} ${model}`;
+  if (regions === null && standIns.size === 0) return id;
+  return JSON.stringify([id, regions, ...standIns]);
+}
 
 /** The compiled call, from the chain's memory while its window lasts. `nowMs` is the store's time. */
 export function compiledCall(
@@ -315,11 +208,12 @@ export function compiledCall(
   shape: CallShape,
   nowMs: number,
   adapterOf: AdapterOf,
+  standIns: StandIns = NO_STAND_INS,
 ): CompiledCall | Denial {
-  const id = `${shape.route} ${shape.trafficClass} ${shape.model}`;
+  const id = idOf(shape, standIns);
   const known = chain.compiled.get(id);
   if (known && nowMs >= known.windowStartMs && nowMs < known.windowEndMs) return known;
-  const fresh = compile(view, chain, shape, nowMs, adapterOf);
+  const fresh = compile(view, chain, shape, nowMs, adapterOf, standIns);
   if ("kind" in fresh) return fresh;
   if (chain.compiled.size >= MAX_COMPILED_PER_KEY) chain.compiled.clear();
   chain.compiled.set(id, fresh);

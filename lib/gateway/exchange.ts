@@ -1,8 +1,10 @@
 /** State of one request, one type per finished stage: a stage takes what the stages before it have made. */
 import type { ApiKeyDocument } from "@/lib/domain/snapshot";
-import type { CompiledCall, Serving } from "./compiled-call";
+import type { CompiledCall } from "./compiled-call";
 import type { CallerChain, OrganisationView } from "./organisation-view";
+import type { UpstreamErrorKind } from "@/lib/routing/upstream-error";
 import type { BudgetReading } from "./ports";
+import type { Serving } from "./serving";
 import type { CountedInput } from "./stages/estimate";
 import type { RouteRequest } from "./wire/routes/route-request";
 
@@ -33,6 +35,15 @@ export interface Classified extends Authenticated {
   readonly ignoredClaim: string | null;
 }
 
+/** An attempt that cost nothing and was followed by another: where it went and what came of it. */
+export interface FailedBefore {
+  readonly model: string;
+  readonly deploymentId: string;
+  readonly failure: UpstreamErrorKind;
+  /** Null where there was no answer. */
+  readonly status: number | null;
+}
+
 /** Held: the reservation stands, the plan is chosen. */
 export interface Held {
   readonly caller: Classified;
@@ -43,8 +54,8 @@ export interface Held {
   readonly reservationId: string;
   /** Number of the reservation: counting anew takes one, too. */
   readonly attempt: number;
-  /** Times the call was sent, this one included. */
-  readonly tries: number;
+  /** Attempts of this call before this one. */
+  readonly before: readonly FailedBefore[];
   readonly heldAmount: bigint;
   readonly heldInputTokens: number;
   readonly heldOutputTokens: number;

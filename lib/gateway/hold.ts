@@ -7,10 +7,9 @@ import { denial, isDenial } from "@/lib/domain/denial";
 import { MoneyError, parseDecimalToNanos } from "@/lib/domain/money";
 import type { ModelDocument } from "@/lib/domain/snapshot";
 import { PriceError } from "@/lib/pricing/decimal";
-import type { AttemptDeps, Resting, Tried } from "./attempts";
-import { withTargets } from "./attempts";
-import type { AdapterOf, CompiledCall } from "./compiled-call";
-import { compiledCall } from "./compiled-call";
+import type { AttemptDeps, Following } from "./attempts";
+import type { CompiledCall } from "./compiled-call";
+import { atTargets, compiledCall, reservedAgain } from "./compiled-call";
 import { callOfEndUser } from "./end-user-call";
 import type { Authenticated, Classified, Held, Received } from "./exchange";
 import type { GatewayRequest } from "./http";
@@ -27,8 +26,9 @@ import type { CountedInput, CountedInputs } from "./stages/estimate";
 import type { ReserveAgain, StaticRung } from "./stages/reserve";
 import { isTight, reserve } from "./stages/reserve";
 import { openOf } from "./stages/settle";
-import { translatedBody } from "./stages/translation";
 import { unpricedTool } from "./stages/units";
+import type { Resting, Routing } from "./targets";
+import { NONE_AVOIDED, routeCall } from "./targets";
 import { mayNameAddresses } from "./wire/guarded-members";
 import type { GovernedRoute } from "./wire/routes/governed-routes";
 import type { RouteRequest } from "./wire/routes/route-request";
@@ -37,7 +37,6 @@ import { isFormRequest } from "./wire/routes/route-request";
 export interface HoldDeps extends AuthenticateDeps, AttemptDeps, ReadBodyDeps, ClaimDeps, DeferDeps {
   readonly policies: PolicySource;
   readonly ledger: BudgetLedger;
-  readonly adapterOf: AdapterOf;
   readonly bodyGuard: BodyGuard;
   readonly estimator?: TokenEstimator | undefined;
 }
@@ -63,12 +62,6 @@ export interface Asked {
   readonly claim: ClaimSlot;
   /** Of a deferred call that is run. */
   readonly run: DeferredRun | undefined;
-}
-
-/** An attempt after one that failed. */
-export interface Following {
-  readonly failed: Held;
-  readonly tried: Tried;
 }
 
 export type HoldResult = Held | Refused | Replayed | Deferred | (Resting & { readonly caller: Authenticated });
@@ -102,17 +95,53 @@ function refusedContent(request: RouteRequest, deps: HoldDeps): Denial | undefin
   return denial("invalid_request", { param: found.param, detail: what });
 }
 
-/** A body for a model of the other shape must have a counterpart there, before anything is held. */
-function untranslatable(request: RouteRequest, call: CompiledCall): Denial | undefined {
-  const target = call.servings[0]?.target;
-  if (!target?.translation) return undefined;
-  const { upstreamModel } = target.deployment;
-  const made = translatedBody(request, target.translation, {
-    upstreamModel,
-    outputCap: request.outputCap ?? 1,
-    vendor: target.adapter.vendor,
-  });
-  return isDenial(made) ? made : undefined;
+const MAX_REGIONS = 20;
+
+/** Regions to which the caller pins the call, sorted; null where it does not. */
+function regionsOf(request: GatewayRequest): readonly string[] | null | Denial {
+  const text = request.headers.get("x-spillway-region");
+  if (text === null) return null;
+  const names = [...new Set(text.split(",").map((name) => name.trim()))].sort();
+  if (!names.includes("") && names.length <= MAX_REGIONS) return names;
+  return denial("invalid_request", { param: "x-spillway-region", detail: "x-spillway-region must name regions" });
+}
+
+function routingOf(
+  { route }: Asked,
+  caller: Classified,
+  request: RouteRequest,
+  regions: readonly string[] | null,
+  nowMs: number,
+): Routing {
+  const { model } = request;
+  const { trafficClass } = caller;
+  return { caller, request, shape: { model, kinds: route.kinds, trafficClass, route: route.route, regions }, nowMs };
+}
+
+/** How the call of a held attempt looks for another target. */
+export function routingAgain(asked: Asked, held: Held, nowMs: number): Routing {
+  const regions = regionsOf(asked.request);
+  return routingOf(asked, held.caller, held.request, isDenial(regions) ? [] : regions, nowMs);
+}
+
+/** The call as it is to be reserved: with its budgets, at a target for each plan. */
+function placedCall(
+  routing: Routing,
+  following: Following | undefined,
+  deps: HoldDeps,
+): CompiledCall | Resting | Denial {
+  const { caller, request, shape, nowMs } = routing;
+  const compiled = compiledCall(caller.view, caller.chain, shape, nowMs, deps.adapterOf);
+  if (isDenial(compiled)) return compiled;
+  const routed = routeCall(compiled, following?.avoided ?? NONE_AVOIDED, routing, deps);
+  if (isDenial(routed) || "restingMs" in routed) return routed;
+  const counted = caller.chain.countsEndUsers
+    ? callOfEndUser(routed.call, caller, request.endUser, deps.hasher)
+    : routed.call;
+  if (isDenial(counted)) return counted;
+  const { chosen } = routed;
+  const call = chosen ? atTargets(counted, ({ model, target }) => chosen.get(model.name) ?? target) : counted;
+  return following ? reservedAgain(call) : call;
 }
 
 const SHAPES = {
@@ -159,6 +188,8 @@ interface Reserving {
   readonly maxCost: bigint | null;
 }
 
+const NOTHING_BEFORE: Held["before"] = [];
+
 async function reserveOnce(
   reserving: Reserving,
   attempt: number,
@@ -167,9 +198,9 @@ async function reserveOnce(
   deps: HoldDeps,
 ): Promise<Reserved> {
   const { caller, request, call, following, maxCost } = reserving;
-  const tries = (following?.failed.tries ?? 0) + 1;
+  const before = following?.before ?? NOTHING_BEFORE;
   try {
-    return await reserve(caller, request, call, { attempt, tries, previous, counted, maxCost }, deps.ledger);
+    return await reserve(caller, request, call, { attempt, before, previous, counted, maxCost }, deps.ledger);
   } catch (error) {
     if (error instanceof MoneyError)
       return denial("invalid_request", { detail: "this call could cost more than the ledger can hold" });
@@ -190,7 +221,8 @@ async function reserveTightly(reserving: Reserving, deps: HoldDeps): Promise<Res
   if ("kind" in first) return reserveOnce(reserving, attempt, before, counted, deps);
   const previous = { reservationId: first.reservationId, resolution: "void" as const };
   try {
-    return await reserveOnce(reserving, attempt + 1, previous, counted, deps);
+    const again = { ...reserving, call: reservedAgain(reserving.call) };
+    return await reserveOnce(again, attempt + 1, previous, counted, deps);
   } finally {
     // The script has ended the first one, or has not seen it: this process must stop renewing it.
     void deps.ledger.void(openOf(first));
@@ -204,6 +236,7 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
   let caller: Classified | undefined;
   const refuse = (refusal: Denial): Refused => ({ refusal, caller, request: asked.body.current });
   const maxCost = maxCostOf(request);
+  const regions = regionsOf(request);
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const authenticated = asked.run
       ? await authenticateRun(received, request.headers, asked.run, nowMs, deps)
@@ -211,6 +244,7 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
     if (isDenial(authenticated)) return refuse(authenticated);
     caller = classify(authenticated, request.headers);
     if (isDenial(maxCost)) return refuse(maxCost);
+    if (isDenial(regions)) return refuse(regions);
     if (route.route === "passthrough" && !caller.view.models.has(received.path)) return refuse(denial("not_found"));
     if (!asked.body.current) {
       const result = await readRequest(request, route, deps);
@@ -222,18 +256,9 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
       if (replayed) return isDenial(replayed) ? refuse(replayed) : replayed;
     }
     const parsed: RouteRequest = asked.body.current;
-    const { trafficClass } = caller;
-    const shape = { model: parsed.model, kinds: route.kinds, trafficClass, route: route.route };
-    const compiled = compiledCall(caller.view, caller.chain, shape, nowMs, deps.adapterOf);
-    if (isDenial(compiled)) return refuse(compiled);
-    const counted = caller.chain.countsEndUsers
-      ? callOfEndUser(compiled, caller, parsed.endUser, deps.hasher)
-      : compiled;
-    if (isDenial(counted)) return refuse(counted);
-    const call = withTargets(counted, deps, following?.tried);
+    const call = placedCall(routingOf(asked, caller, parsed, regions, nowMs), following, deps);
+    if (isDenial(call)) return refuse(call);
     if ("restingMs" in call) return { ...call, caller };
-    const denied = untranslatable(parsed, call);
-    if (denied) return refuse(denied);
     const mayWait = !asked.run && !following;
     if (mayWait && asksForLater(request.headers)) {
       const deferred = await deferCall(caller, request, parsed, nowMs, deps);

@@ -3,13 +3,12 @@
  * repeated. Whatever happens after a reservation stands, it ends exactly once (`ending`).
  */
 import type { Clock } from "@/lib/domain/clock";
-import type { Tried } from "./attempts";
 import { beginAttempt, endAttempt, nextAttempt } from "./attempts";
 import type { Ending } from "./ending";
 import { createEnding } from "./ending";
 import type { Authenticated, Held } from "./exchange";
 import type { Asked, HoldDeps, Refused } from "./hold";
-import { hold } from "./hold";
+import { hold, routingAgain } from "./hold";
 import type { GatewayAnswer, GatewayRequest } from "./http";
 import type { AnswerHeaders, UpstreamResponse } from "./ports";
 import { UpstreamFailure } from "./ports";
@@ -23,6 +22,8 @@ import { forward } from "./stages/forward";
 import { endClaim } from "./stages/keep-answer";
 import type { AttemptFailure } from "./stages/upstream-error";
 import { failureOfAnswer, failureOfTransport } from "./stages/upstream-error";
+import type { Avoided } from "./targets";
+import { NONE_AVOIDED } from "./targets";
 import type { ErrorContext } from "./wire/error-response";
 import { upstreamErrorAnswer } from "./wire/error-response";
 import { NO_USAGE } from "./wire/openai-usage";
@@ -134,19 +135,19 @@ export interface Exchange {
 async function holdNext(
   held: Held,
   failed: AttemptFailure,
-  tried: Tried,
+  avoided: Avoided,
   ending: Ending,
   client: Client | undefined,
   { asked, deps }: Exchange,
-): Promise<{ held: Held; tried: Tried } | undefined> {
+): Promise<{ held: Held; avoided: Avoided } | undefined> {
   if (failed.due !== "nothing") return undefined;
-  const next = nextAttempt(held, failed, tried, deps);
+  const next = nextAttempt(held, failed, avoided, routingAgain(asked, held, deps.clock.nowMs()), deps);
   if (!next) return undefined;
   if (next.delayMs > 0) await deps.sleep(next.delayMs);
   if (client?.isGone()) return undefined;
   try {
-    const result = await hold(asked, deps, { failed: held, tried: next.tried });
-    return "reservationId" in result ? { held: result, tried: next.tried } : undefined;
+    const result = await hold(asked, deps, next.following);
+    return "reservationId" in result ? { held: result, avoided: next.following.avoided } : undefined;
   } finally {
     // The script has ended it, or has not seen it: either way this process must stop renewing it.
     void ending.void();
@@ -160,7 +161,7 @@ async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
   const mayLeave = first.request.isStream && !asked.claim.current;
   const client = mayLeave ? watchClient(asked.request, first) : undefined;
   let held = first;
-  let tried: Tried = new Set();
+  let avoided = NONE_AVOIDED;
   for (;;) {
     const ending = createEnding(held, deps);
     context.waitUntil(ending.over);
@@ -173,14 +174,14 @@ async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
         return result;
       }
       const isGone = client?.isGone() === true;
-      const next = isGone ? undefined : await holdNext(held, result, tried, ending, client, exchange);
+      const next = isGone ? undefined : await holdNext(held, result, avoided, ending, client, exchange);
       if (!next) {
         if (!ending.isOver()) await endFailed(held, result, ending, isGone);
         isDone = true;
         return result.answer(deps.random());
       }
       isDone = true;
-      ({ held, tried } = next);
+      ({ held, avoided } = next);
     } finally {
       // A bug of ours must not leave money held, nor give the call away.
       if (!isDone && !ending.isOver()) await ending.unknown(null);

@@ -1,7 +1,6 @@
 /**
  * The order in which the deployments of a model are tried: lowest priority number first, and within a priority at random by
- * weight, without repetition. Pinned regions and deployments that are switched off do not take part at all; those whose
- * breaker refuses stand aside.
+ * weight, without repetition. Those whose breaker refuses stand aside.
  */
 import type { BreakerAdmission } from "./breaker";
 
@@ -11,23 +10,14 @@ export interface Candidate {
   readonly priority: number;
   /** Share among its priority; 0 takes no calls but as the last resort of its priority. */
   readonly weight: number;
-  readonly region: string | null;
 }
 
 export interface ChoiceInput<Deployment extends Candidate> {
+  /** Those that the call may go to at all. */
   readonly deployments: readonly Deployment[];
-  /** Regions the data may go to; null means anywhere. A deployment of no stated region is in none. */
-  readonly regions: readonly string[] | null;
-  readonly admissionOf: (deploymentId: string) => BreakerAdmission;
+  readonly admissionOf: (deployment: Deployment) => BreakerAdmission;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-}
-
-export interface Choice<Deployment extends Candidate> {
-  /** Those that may be called now, first choice first. */
-  readonly order: readonly Deployment[];
-  /** Allowed but refused by their breakers. */
-  readonly resting: readonly Deployment[];
 }
 
 /** Draws without replacement, each time in proportion to the weights that are left. Weights must be finite and not negative. */
@@ -63,15 +53,8 @@ function byPriority<Deployment extends Candidate>(deployments: readonly Deployme
   return [...groups.entries()].sort(([a], [b]) => a - b).map(([, group]) => group);
 }
 
-export function chooseDeployments<Deployment extends Candidate>(input: ChoiceInput<Deployment>): Choice<Deployment> {
-  const { regions } = input;
-  const allowed = input.deployments.filter(
-    ({ region }) => regions === null || (region !== null && regions.includes(region)),
-  );
-  const isResting = (deployment: Deployment) => input.admissionOf(deployment.id) === "refuse";
-  const able = allowed.filter((deployment) => !isResting(deployment));
-  return {
-    order: byPriority(able).flatMap((group) => weightedOrder(group, input.random)),
-    resting: allowed.filter(isResting),
-  };
+/** Those that may be called now, first choice first. */
+export function chooseDeployments<Deployment extends Candidate>(input: ChoiceInput<Deployment>): Deployment[] {
+  const able = input.deployments.filter((deployment) => input.admissionOf(deployment) !== "refuse");
+  return byPriority(able).flatMap((group) => weightedOrder(group, input.random));
 }

@@ -8,9 +8,11 @@ const answer = (status: number, code = "") => classifyUpstreamError("openai", { 
 const settings: RetrySettings = { ...DEFAULT_RETRY, baseDelayMs: 100, maxDelayMs: 800 };
 const failed = (facts: Partial<FailedAttempt>): FailedAttempt => ({
   attempt: 1,
+  attemptInAll: 1,
   failure: answer(500),
   retryAfterMs: null,
   hasOther: false,
+  hasFallback: false,
   startedMs: 0,
   nowMs: 0,
   hasAnswered: false,
@@ -41,6 +43,19 @@ describe("the retry plan", () => {
     ]) {
       expect(plan({ failure, hasOther: true })).toEqual({ retry: false, because: "final" });
     }
+  });
+
+  it("another model is tried after the deployments of the first, and before the same deployment again", () => {
+    const money = answer(429, "insufficient_quota");
+    expect(plan({ hasFallback: true })).toMatchObject({ retry: true, where: "fallback" });
+    expect(plan({ hasFallback: true, hasOther: true })).toMatchObject({ retry: true, where: "other" });
+    expect(plan({ hasFallback: true, hasOther: true, attempt: 3 })).toMatchObject({ retry: true, where: "fallback" });
+    expect(plan({ hasFallback: true, failure: money })).toMatchObject({ retry: true, where: "fallback" });
+    expect(plan({ hasFallback: true, attempt: 1, attemptInAll: 6 })).toEqual({ retry: false, because: "attempts" });
+    expect(plan({ hasFallback: true, failure: answer(400, "invalid_value") })).toEqual({
+      retry: false,
+      because: "final",
+    });
   });
 
   it("what may have been served and billed is not sent again, unless the policy says so", () => {
@@ -77,9 +92,11 @@ describe("the retry plan", () => {
   it("a retry never undercuts what the vendor asked for, nor begins too late to end", () => {
     const facts = fc.record({
       attempt: fc.integer({ min: 1, max: 5 }),
+      attemptInAll: fc.integer({ min: 1, max: 8 }),
       failure: fc.constantFrom(answer(500), answer(429), answer(503), answer(429, "insufficient_quota"), answer(504)),
       retryAfterMs: fc.option(fc.nat(200_000)),
       hasOther: fc.boolean(),
+      hasFallback: fc.boolean(),
       startedMs: fc.constant(0),
       nowMs: fc.nat(200_000),
       hasAnswered: fc.boolean(),
@@ -90,6 +107,7 @@ describe("the retry plan", () => {
         if (!decision.retry) return;
         expect(attempt.nowMs + decision.delayMs).toBeLessThanOrEqual(settings.totalMs - settings.minimumAttemptMs);
         expect(attempt.failure.mayHaveBilled || attempt.hasAnswered).toBe(false);
+        expect(attempt.attemptInAll).toBeLessThan(settings.maxAttemptsInAll);
         if (decision.where === "same") {
           expect(decision.delayMs).toBeGreaterThanOrEqual(attempt.retryAfterMs ?? 0);
           expect(attempt.failure.kind).not.toBe("money");

@@ -6,8 +6,10 @@
 import type { UpstreamErrorClass } from "./upstream-error";
 
 export interface RetrySettings {
-  /** Attempts of one call over all deployments, the first included. */
+  /** Attempts of one call over all deployments of one model, the first included. */
   readonly maxAttempts: number;
+  /** Over all models. */
+  readonly maxAttemptsInAll: number;
   readonly baseDelayMs: number;
   readonly maxDelayMs: number;
   /** A vendor that asks for more is not waited for; another deployment may be tried. */
@@ -22,6 +24,7 @@ export interface RetrySettings {
 
 export const DEFAULT_RETRY: RetrySettings = {
   maxAttempts: 3,
+  maxAttemptsInAll: 6,
   baseDelayMs: 500,
   maxDelayMs: 8_000,
   maxRetryAfterMs: 10_000,
@@ -31,21 +34,28 @@ export const DEFAULT_RETRY: RetrySettings = {
 };
 
 export interface FailedAttempt {
-  /** 1 for the first. */
+  /** 1 for the first of this model. */
   readonly attempt: number;
+  /** 1 for the first of the call. */
+  readonly attemptInAll: number;
   readonly failure: UpstreamErrorClass;
   /** What the vendor asked for; null where it did not. */
   readonly retryAfterMs: number | null;
-  /** Whether a deployment that was not tried in this call is left. */
+  /** Whether a deployment of the model that was not tried in this call is left. */
   readonly hasOther: boolean;
+  /** Whether another model may serve the call. */
+  readonly hasFallback: boolean;
   readonly startedMs: number;
   readonly nowMs: number;
   /** Whether bytes of the answer have reached the client: then nothing can be taken back. */
   readonly hasAnswered: boolean;
 }
 
+/** The same deployment, another one of the model, or another model. */
+export type RetryPlace = "same" | "other" | "fallback";
+
 export type RetryDecision =
-  | { readonly retry: true; readonly where: "same" | "other"; readonly delayMs: number }
+  | { readonly retry: true; readonly where: RetryPlace; readonly delayMs: number }
   | {
       readonly retry: false;
       readonly because: "answered" | "final" | "billed" | "attempts" | "deadline" | "retryAfter";
@@ -58,12 +68,19 @@ export function backoffMs(attempt: number, random: number, settings: RetrySettin
 }
 
 /** The pause before the next attempt; undefined where the vendor asks for more than is waited. */
-function pauseMs(failed: FailedAttempt, where: "same" | "other", random: number, settings: RetrySettings) {
+function pauseMs(failed: FailedAttempt, where: RetryPlace, random: number, settings: RetrySettings) {
   const ownMs = backoffMs(failed.attempt, random, settings);
   // Another deployment has not asked for a pause, and its load is not the failed one's.
-  if (where === "other") return failed.failure.kind === "rate" ? 0 : Math.min(ownMs, settings.baseDelayMs);
+  if (where !== "same") return failed.failure.kind === "rate" ? 0 : Math.min(ownMs, settings.baseDelayMs);
   if (failed.retryAfterMs === null) return ownMs;
   return failed.retryAfterMs <= settings.maxRetryAfterMs ? failed.retryAfterMs + ownMs : undefined;
+}
+
+/** All deployments of a model come before another model, and another model before the same deployment again. */
+function placeOf({ failure, hasOther, hasFallback }: FailedAttempt, isSpent: boolean): RetryPlace {
+  if (!failure.mayTryOther) return "same";
+  if (hasOther && !isSpent) return "other";
+  return hasFallback ? "fallback" : "same";
 }
 
 /** Decides about the next attempt. Pure: `random` is in [0, 1). */
@@ -74,10 +91,11 @@ export function planRetry(failed: FailedAttempt, random: number, settings: Retry
     because,
   });
   if (failed.hasAnswered) return no("answered");
-  const where = failed.hasOther && failure.mayTryOther ? "other" : "same";
+  const isSpent = failed.attempt >= settings.maxAttempts;
+  const where = placeOf(failed, isSpent);
   if (where === "same" && !failure.isRetryable) return no("final");
   if (failure.mayHaveBilled && !settings.retriesBilled) return no("billed");
-  if (failed.attempt >= settings.maxAttempts) return no("attempts");
+  if ((isSpent && where === "same") || failed.attemptInAll >= settings.maxAttemptsInAll) return no("attempts");
   const delayMs = pauseMs(failed, where, random, settings);
   if (delayMs === undefined) return no("retryAfter");
   const beginsMs = failed.nowMs + delayMs;

@@ -3,7 +3,7 @@ import { isDenial } from "@/lib/domain/denial";
 import type { PriceRates } from "@/lib/domain/price-rates";
 import type { ModelDocument } from "@/lib/domain/snapshot";
 import { PriceError } from "@/lib/pricing/decimal";
-import type { Serving } from "../compiled-call";
+import type { Serving } from "../serving";
 import { governedRoute } from "../wire/routes/governed-routes";
 import type { RouteRequest } from "../wire/routes/route-request";
 import type { CountedInputs } from "./estimate";

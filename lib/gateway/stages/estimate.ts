@@ -4,8 +4,9 @@ import type { MeterAmounts } from "@/lib/domain/lines";
 import { meterAmounts } from "@/lib/domain/lines";
 import type { ModelDocument } from "@/lib/domain/snapshot";
 import { boundOf } from "@/lib/pricing/cost";
-import type { CompiledCall, Serving } from "../compiled-call";
+import type { CompiledCall } from "../compiled-call";
 import type { InputBound, InputTokens } from "../ports";
+import type { Serving, ServingFacts } from "../serving";
 import type { RouteRequest } from "../wire/routes/route-request";
 import { boundOptions } from "./units";
 
@@ -45,7 +46,7 @@ function inputBound(request: RouteRequest, model: ModelDocument, counted: Counte
  */
 export function estimateServing(
   request: RouteRequest,
-  serving: Serving,
+  serving: ServingFacts,
   outputCapTokens: number,
   counted?: CountedInputs,
 ): Estimate {

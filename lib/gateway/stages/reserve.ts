@@ -60,7 +60,7 @@ export interface StaticRung {
 /** How an attempt is reserved. */
 export interface ReserveOptions {
   readonly attempt: number;
-  readonly tries: number;
+  readonly before: Held["before"];
   /** The attempt before, resolved in the same step. */
   readonly previous: ReserveInput["previous"];
   readonly counted: CountedInputs | undefined;
@@ -235,7 +235,7 @@ export async function reserve(
     planNumber: outcome.plan,
     reservationId: prepared.input.reservationId,
     attempt: options.attempt,
-    tries: options.tries,
+    before: options.before,
     heldAmount: estimate.cost,
     heldInputTokens: estimate.inputTokens,
     heldOutputTokens: estimate.outputTokens,

@@ -2,7 +2,7 @@
 import { convertNanos } from "@/lib/domain/money";
 import { meterAmounts, usageRatio } from "@/lib/domain/lines";
 import type { Outcome, TokenUsage } from "@/lib/domain/usage-event";
-import { rungAt } from "@/lib/domain/policy";
+import { FALLBACK_PRICE_ID, rungAt } from "@/lib/domain/policy";
 import { costOf } from "@/lib/pricing/cost";
 import { PriceError } from "@/lib/pricing/decimal";
 import type { Held } from "../exchange";
@@ -69,12 +69,20 @@ function chargedLines(held: Held, usage: TokenUsage, amount: bigint): string {
   return text;
 }
 
+/** Which model this one stands in for, the attempts that failed before, and that the price is not the model's own. */
+function routeNote({ serving, before }: Held): string {
+  const { standsInFor } = serving.plan;
+  const model = standsInFor === undefined ? "" : `,"standsInFor":${JSON.stringify(standsInFor)}`;
+  const failed = before.length === 0 ? "" : `,"failedAttempts":${JSON.stringify(before)}`;
+  return serving.price.id === FALLBACK_PRICE_ID ? `${model}${failed},"price":"${FALLBACK_PRICE_ID}"` : model + failed;
+}
+
 /** Why the call was served as it was, in data: the budget that bound it, how full it was, the rung, the plan. */
 function explanationOf(held: Held): string {
   const { binding, caller } = held;
   const budget = binding === null ? undefined : held.call.decision.budgets[binding.budget]?.budget;
   const note = caller.ignoredClaim === null ? "" : `,"ignoredClass":${JSON.stringify(caller.ignoredClaim)}`;
-  const served = `{"plan":"${held.serving.plan.decision}","rungBasisPoints":${String(held.rungBasisPoints)}${note}`;
+  const served = `{"plan":"${held.serving.plan.decision}","rungBasisPoints":${String(held.rungBasisPoints)}${note}${routeNote(held)}`;
   if (!budget || !binding) return `${served}}`;
   const ladder = budget.ladder === null ? undefined : caller.chain.policy.ladders[budget.ladder];
   const rungName = JSON.stringify(rungAt(ladder, held.rungBasisPoints)?.name ?? null);

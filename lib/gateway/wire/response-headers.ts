@@ -1,5 +1,6 @@
 /** Headers of served answers: what was asked and served, what it cost, how full the tightest budget is. */
 import { nanosToDecimal } from "@/lib/domain/money";
+import { FALLBACK_PRICE_ID } from "@/lib/domain/policy";
 import type { Held } from "../exchange";
 
 const MICRO_NANOS = 1000n;
@@ -44,6 +45,9 @@ export function servedHeaders(held: Held, nowMs: number): Record<string, string>
     "x-spillway-currency": caller.view.organisation.currency,
     "x-quota-source": held.isOverflow ? "overflow" : "budget",
   };
+  const { standsInFor } = serving.plan;
+  if (standsInFor !== undefined) headers["x-spillway-stands-in-for"] = headerName(standsInFor);
+  if (serving.price.id === FALLBACK_PRICE_ID) headers["x-spillway-price"] = FALLBACK_PRICE_ID;
   rateLimitPair(held, nowMs, headers);
   return headers;
 }
