@@ -1,7 +1,8 @@
 /**
  * Deferred calls from hand-over to end. Postgres keeps them; Redis tells gateways how they stand and says who comes first, a cancel
- * or a run. A run that a dead worker left is taken over after its lease, under the same name, so that an answer it had is replayed
- * and not paid for again.
+ * or a run. A call is marked before it is sent, and reaches its provider once: a run that a dead worker left is taken over after its
+ * lease, under the same name, so that an answer it had is replayed; where there is none, nobody knows what came of it, its hold is
+ * the sweeper's, and the call has failed.
  */
 import {
   claimDeferredCalls,
@@ -9,6 +10,7 @@ import {
   deleteOldDeferredCalls,
   endDeferredCall,
   insertDeferredCall,
+  markDeferredSent,
   postponeDeferredCall,
   renewDeferredClaim,
 } from "@/lib/db/deferred-calls";
@@ -25,18 +27,26 @@ export interface DeferredRunOrder {
   readonly organisationId: string;
   readonly keyHash: string;
   readonly request: DeferredRequest;
+  /** A run before this one has sent it: its answer may be replayed, and nothing is sent again. */
+  readonly wasSent: boolean;
+  /** Called before each attempt; nothing is sent where it says false. */
+  readonly beforeSend: () => Promise<boolean>;
+}
+
+export interface DeferredRunResult {
+  readonly answer: DeferredAnswer;
+  /** Something was sent that may have been served: it must not be sent again. */
+  readonly mayBeServed: boolean;
 }
 
 export interface DeferredDeps extends Pick<BookkeepingDeps, "db" | "store" | "clock"> {
   readonly boxes: DeferredBoxes;
   /** Never rejects for what becomes of the call: that is its answer. */
-  readonly run: (order: DeferredRunOrder) => Promise<DeferredAnswer>;
+  readonly run: (order: DeferredRunOrder) => Promise<DeferredRunResult>;
 }
 
 const HAND_OVER_BATCH = 100;
 const LEASE_MS = 60_000;
-/** How long after its deadline a run that died may still be taken over. */
-const TAKE_OVER_MS = 600_000;
 const RUNS_AT_ONCE = 8;
 /** Tries that a provider may break before the call counts as failed. */
 const MAX_BREAKS = 5;
@@ -73,12 +83,15 @@ async function end(deps: DeferredDeps, call: ClaimedDeferredCall, ended: End): P
   await endDeferredCall(deps.db.pool, call.id, { ...ended, endedMs: nowMs });
 }
 
+/** First where it is kept, where a call that is another worker's by now stays as it is; then where gateways look. */
 async function postpone(deps: DeferredDeps, call: ClaimedDeferredCall, breaks: number): Promise<void> {
   const nowMs = deps.clock.nowMs();
+  const nextMs = Math.min(nowMs + deferredPauseMs(call.tries), Math.max(nowMs, call.deadlineMs));
+  // Where it was sent before, this run has sent nothing and learned nothing.
+  const next = { nextMs, breaks, isSent: call.wasSent };
+  if (!(await postponeDeferredCall(deps.db.pool, call, next))) return;
   const move = { facts: factsOf(call), from: ["running"] as const, to: "pending" as const };
   await moveDeferred(deps.store.redis, call.organisationId, nowMs, move);
-  const nextMs = Math.min(nowMs + deferredPauseMs(call.tries), Math.max(nowMs, call.deadlineMs));
-  await postponeDeferredCall(deps.db.pool, call.id, nextMs, breaks);
 }
 
 function codeOf(answer: DeferredAnswer): string {
@@ -86,12 +99,15 @@ function codeOf(answer: DeferredAnswer): string {
   return found ?? `status_${String(answer.status)}`;
 }
 
-async function conclude(deps: DeferredDeps, call: ClaimedDeferredCall, answer: DeferredAnswer): Promise<void> {
-  // A dead worker had an answer that nobody kept: it is paid for, and never run again.
-  const isLost = answer.status === 409 && codeOf(answer) === "idempotency_not_kept";
-  const meaning = isLost ? "failed" : deferredEndOf(answer.status);
+async function conclude(deps: DeferredDeps, call: ClaimedDeferredCall, run: DeferredRunResult): Promise<void> {
+  const { answer, mayBeServed } = run;
+  if (answer.status === 409 && codeOf(answer) === "idempotency_not_kept") {
+    await end(deps, call, { state: "failed", code: "outcome_unknown", answerBox: null });
+    return;
+  }
+  const meaning = deferredEndOf(answer.status);
   const isBroken = meaning === "broken" && call.breaks + 1 < MAX_BREAKS;
-  if (meaning === "later" || isBroken) {
+  if ((meaning === "later" || isBroken) && !mayBeServed) {
     await postpone(deps, call, call.breaks + (isBroken ? 1 : 0));
     return;
   }
@@ -115,9 +131,9 @@ function opened({ boxes }: DeferredDeps, call: ClaimedDeferredCall): DeferredReq
 
 async function runOne(deps: DeferredDeps, call: ClaimedDeferredCall): Promise<void> {
   const nowMs = deps.clock.nowMs();
-  const { organisationId, id } = call;
-  // What a dead worker began before the deadline may have an answer, and has cost money: it is not thrown away.
-  if (nowMs >= call.deadlineMs + (call.wasRunning ? TAKE_OVER_MS : 0)) {
+  const { organisationId, id, wasSent } = call;
+  // What was sent may have an answer, and has cost money: it is not thrown away.
+  if (nowMs >= call.deadlineMs && !wasSent) {
     await end(deps, call, { state: "expired", code: "deadline_passed", answerBox: null });
     return;
   }
@@ -137,10 +153,11 @@ async function runOne(deps: DeferredDeps, call: ClaimedDeferredCall): Promise<vo
     return;
   }
   const renewing = setInterval(() => {
-    void renewDeferredClaim(deps.db.pool, id, deps.clock.nowMs() + LEASE_MS).catch(() => undefined);
+    void renewDeferredClaim(deps.db.pool, call, deps.clock.nowMs() + LEASE_MS).catch(() => undefined);
   }, LEASE_MS / 4);
   try {
-    await conclude(deps, call, await deps.run({ id, organisationId, keyHash, request }));
+    const beforeSend = () => markDeferredSent(deps.db.pool, call, deps.clock.nowMs());
+    await conclude(deps, call, await deps.run({ id, organisationId, keyHash, request, wasSent, beforeSend }));
   } finally {
     clearInterval(renewing);
   }

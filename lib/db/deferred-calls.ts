@@ -17,8 +17,8 @@ export interface ClaimedDeferredCall extends NewDeferredCall {
   /** This one included. */
   readonly tries: number;
   readonly breaks: number;
-  /** A worker that is gone had begun it. */
-  readonly wasRunning: boolean;
+  /** A run before this one had sent it, and ended without a word. */
+  readonly wasSent: boolean;
 }
 
 /** Inserts a call; one that stands already is left. */
@@ -47,7 +47,7 @@ interface Row {
   readonly keep_seconds: number;
   readonly tries: number;
   readonly breaks: number;
-  readonly was_running: boolean;
+  readonly was_sent: boolean;
 }
 
 /** Claims calls that are due and that nobody has, longest waiting first. */
@@ -59,14 +59,14 @@ export async function claimDeferredCalls(
 ): Promise<ClaimedDeferredCall[]> {
   const { rows } = await client.query<Row>(
     `WITH due AS (
-       SELECT id, state FROM deferred_calls
+       SELECT id FROM deferred_calls
        WHERE ended_at IS NULL AND next_at <= to_timestamp($1::float8 / 1000.0)
          AND (claimed_until IS NULL OR claimed_until < to_timestamp($1::float8 / 1000.0))
        ORDER BY next_at LIMIT $3 FOR UPDATE SKIP LOCKED)
      UPDATE deferred_calls AS call
      SET state = 'running', tries = tries + 1, claimed_until = to_timestamp(($1::float8 + $2) / 1000.0)
      FROM due WHERE call.id = due.id
-     RETURNING call.id, organisation_id, api_key_id, app_id, request_box, keep_seconds, tries, breaks, due.state = 'running' AS was_running,
+     RETURNING call.id, organisation_id, api_key_id, app_id, request_box, keep_seconds, tries, breaks, sent_at IS NOT NULL AS was_sent,
        (extract(epoch FROM created_at) * 1000)::float8 AS created_ms, (extract(epoch FROM deadline_at) * 1000)::float8 AS deadline_ms`,
     [nowMs, leaseMs, limit],
   );
@@ -81,30 +81,58 @@ export async function claimDeferredCalls(
     box: row.request_box,
     tries: row.tries,
     breaks: row.breaks,
-    wasRunning: row.was_running,
+    wasSent: row.was_sent,
   }));
 }
 
+/** A claim of a call: the one who tried it last has it. */
+export type DeferredClaim = Pick<ClaimedDeferredCall, "id" | "tries">;
+
 /** Extends the claim while the call runs. */
-export async function renewDeferredClaim(client: SqlClient, id: string, untilMs: number): Promise<void> {
+export async function renewDeferredClaim(
+  client: SqlClient,
+  { id, tries }: DeferredClaim,
+  untilMs: number,
+): Promise<void> {
   await client.query(
-    `UPDATE deferred_calls SET claimed_until = to_timestamp($2::float8 / 1000.0) WHERE id = $1 AND ended_at IS NULL`,
-    [id, untilMs],
+    `UPDATE deferred_calls SET claimed_until = to_timestamp($3::float8 / 1000.0) WHERE id = $1 AND tries = $2 AND ended_at IS NULL`,
+    [id, tries, untilMs],
   );
 }
 
-/** Gives a claimed call back, to be tried again. */
+/** Writes down that a call is about to be sent. False where another has it by now, or it has ended. */
+export async function markDeferredSent(
+  client: SqlClient,
+  { id, tries }: DeferredClaim,
+  nowMs: number,
+): Promise<boolean> {
+  const marked = await client.query(
+    `UPDATE deferred_calls SET sent_at = to_timestamp($3::float8 / 1000.0) WHERE id = $1 AND tries = $2 AND ended_at IS NULL`,
+    [id, tries, nowMs],
+  );
+  return marked.rowCount === 1;
+}
+
+export interface DeferredPostponement {
+  readonly nextMs: number;
+  readonly breaks: number;
+  /** Whether it counts as sent from then on. */
+  readonly isSent: boolean;
+}
+
+/** Gives a claimed call back, to be tried again. False where another has it by now, or it has ended. */
 export async function postponeDeferredCall(
   client: SqlClient,
-  id: string,
-  nextMs: number,
-  breaks: number,
-): Promise<void> {
-  await client.query(
-    `UPDATE deferred_calls SET state = 'pending', claimed_until = NULL, next_at = to_timestamp($2::float8 / 1000.0), breaks = $3
-     WHERE id = $1 AND ended_at IS NULL`,
-    [id, nextMs, breaks],
+  { id, tries }: DeferredClaim,
+  { nextMs, breaks, isSent }: DeferredPostponement,
+): Promise<boolean> {
+  const postponed = await client.query(
+    `UPDATE deferred_calls SET state = 'pending', claimed_until = NULL, next_at = to_timestamp($3::float8 / 1000.0), breaks = $4,
+       sent_at = CASE WHEN $5 THEN sent_at END
+     WHERE id = $1 AND tries = $2 AND ended_at IS NULL`,
+    [id, tries, nextMs, breaks, isSent],
   );
+  return postponed.rowCount === 1;
 }
 
 export interface DeferredCallEnd {

@@ -11,7 +11,7 @@ import type { Asked, HoldDeps, Refused } from "./hold";
 import { hold, routingAgain } from "./hold";
 import type { GatewayAnswer, GatewayRequest } from "./http";
 import type { AnswerHeaders, UpstreamResponse } from "./ports";
-import { UpstreamFailure } from "./ports";
+import { StoreUnavailable, UpstreamFailure } from "./ports";
 import { answerBody } from "./stages/answer-body";
 import { answerRaw, isRaw } from "./stages/answer-raw";
 import { answerStream } from "./stages/answer-stream";
@@ -154,6 +154,13 @@ async function holdNext(
   }
 }
 
+/** A deferred call is sent once, whatever dies. Throws StoreUnavailable, with the hold given back, where nobody could write that down. */
+async function noteSending(run: DeferredRun | undefined, ending: Ending): Promise<void> {
+  if (!run || (await run.beforeSend().catch(() => false))) return;
+  await ending.void();
+  throw new StoreUnavailable("that a deferred call is sent could not be written down");
+}
+
 async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
   const { asked, context, errorContext, deps } = exchange;
   const errors = errorContext(first.caller);
@@ -167,12 +174,14 @@ async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
     context.waitUntil(ending.over);
     let isDone = false;
     try {
+      await noteSending(asked.run, ending);
       const result = await attempt(held, asked.request, ending, client, errors, deps);
       if (!isFailure(result)) {
         isDone = true;
         asked.claim.outcome = ending.outcome;
         return result;
       }
+      if (result.due === "nothing") asked.run?.unserved();
       const isGone = client?.isGone() === true;
       const next = isGone ? undefined : await holdNext(held, result, avoided, ending, client, exchange);
       if (!next) {

@@ -1,14 +1,15 @@
 /** Runs deferred calls through a gateway of the worker's own, made when the first one is due. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DeferredRunOrder } from "@/lib/control/deferred-calls";
-import type { DeferredAnswer, DeferredRequest } from "@/lib/domain/deferred-call";
+import type { DeferredRunOrder, DeferredRunResult } from "@/lib/control/deferred-calls";
+import type { DeferredRequest } from "@/lib/domain/deferred-call";
 import type { GatewayRequest } from "@/lib/gateway/http";
 import { toWebResponse } from "@/lib/gateway/http";
+import type { DeferredRun } from "@/lib/gateway/stages/defer";
 import type { GatewaySettings, RunningGateway } from "./gateway";
 import { buildGateway } from "./gateway";
 
 export interface DeferredRunner {
-  readonly run: (order: DeferredRunOrder) => Promise<DeferredAnswer>;
+  readonly run: (order: DeferredRunOrder) => Promise<DeferredRunResult>;
   close(): Promise<void>;
 }
 
@@ -43,23 +44,31 @@ async function connected({ connection }: RunningGateway): Promise<void> {
 export function createDeferredRunner(settings: GatewaySettings): DeferredRunner {
   let gateway: RunningGateway | undefined;
   return {
-    run: async ({ id, organisationId, keyHash, request }) => {
+    run: async ({ request, beforeSend, ...call }) => {
       gateway ??= buildGateway(settings);
       await connected(gateway);
       const ends: Promise<unknown>[] = [];
-      const context = {
-        waitUntil: (end: Promise<unknown>) => void ends.push(end),
-        run: { id, organisationId, keyHash },
+      let mayBeServed = false;
+      const run: DeferredRun = {
+        ...call,
+        beforeSend: async () => (mayBeServed = await beforeSend()),
+        unserved: () => {
+          mayBeServed = false;
+        },
       };
+      const context = { waitUntil: (end: Promise<unknown>) => void ends.push(end), run };
       const answer = await gateway.core(gatewayRequest(request), context);
       const body = await toWebResponse(answer).text();
       await Promise.allSettled(ends);
       return {
-        status: answer.status,
-        contentType: answer.headers["content-type"] ?? "application/json",
-        requestId: answer.headers["x-request-id"] ?? null,
-        cost: answer.headers["x-spillway-cost"] ?? null,
-        body,
+        mayBeServed,
+        answer: {
+          status: answer.status,
+          contentType: answer.headers["content-type"] ?? "application/json",
+          requestId: answer.headers["x-request-id"] ?? null,
+          cost: answer.headers["x-spillway-cost"] ?? null,
+          body,
+        },
       };
     },
     close: async () => {

@@ -149,7 +149,8 @@ export async function claimCall(
   switch (outcome.code) {
     case "claimed":
       slot.current = claimed;
-      return undefined;
+      // It was sent, and whoever sent it has kept no answer: nobody knows what came of it.
+      return run?.wasSent ? denial("idempotency_not_kept") : undefined;
     case "kept":
       return { replayed: replayOf(outcome.answer), caller, request };
     case "mismatch":

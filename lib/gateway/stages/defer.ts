@@ -25,6 +25,12 @@ export interface DeferredRun {
   readonly id: string;
   readonly organisationId: string;
   readonly keyHash: string;
+  /** A run before this one has sent it: its answer may be replayed, and nothing is sent again. */
+  readonly wasSent: boolean;
+  /** Writes down, where it outlives this process, that an attempt is about to be sent. False: the call is not this run's any more. */
+  readonly beforeSend: () => Promise<boolean>;
+  /** Told where the last attempt provably reached nobody. */
+  readonly unserved: () => void;
 }
 
 export interface Deferred {
