@@ -86,6 +86,30 @@ describe("the rebuild command", () => {
     expect(await redis.exists(keys.counter("bud_gone", "M2020-01"))).toBe(0);
   });
 
+  it("begins sessions anew with what is held on them, for as long as such a call may run", async () => {
+    const organisation = await insertOrganisationRow(deps.db);
+    const { organisationId } = organisation;
+    const { redis } = deps.store;
+    await ensureGeneration(deps, organisationId);
+    const gateway = gatewayOn(deps, "gw_session");
+    const [settled, open] = [usageEventOf({ ...organisation, amount: 1_000n }), usageEventOf(organisation)];
+    const session = { limit: "1000000", idleMs: 600_000 };
+    for (const event of [settled, open]) {
+      const input = await reserveInputFor(redis, event);
+      const line = { budgetId: "run-1", periodId: "", meter: "cost", rungs: "", overflowPlan: null, session } as const;
+      const budgets = [...input.budgets, { ...line, enforcement: "enforce" as const }];
+      const outcome = await gateway.reserve({ ...input, budgets, plans: [["5000", "5000"]] });
+      expect(outcome.code).toBe("reserved");
+    }
+    await settleFor(gateway, settled);
+    await bookAll(deps, organisationId);
+    const key = keysOf(organisationId).session("run-1", "cost");
+    expect(await redis.hmget(key, "s", "h")).toEqual(["1000", "5000"]);
+    await rebuildOrganisation(deps, organisationId);
+    expect(await redis.hmget(key, "s", "h")).toEqual([null, "5000"]);
+    expect(await redis.pttl(key)).toBeGreaterThan(500_000);
+  });
+
   it("counts a correction that no counter has yet exactly once", async () => {
     const organisation = await insertOrganisationRow(deps.db);
     const { organisationId, budgetId } = organisation;

@@ -18,6 +18,8 @@ export interface ReserveBudget {
   readonly enforcement: Enforcement;
   readonly steps: readonly { readonly atBasisPoints: number; readonly plan: number }[];
   readonly overflowPlan: number | null;
+  /** Of what a session may use: its limit, which stands nowhere else. */
+  readonly session?: bigint;
 }
 
 /** Amounts by budget position (null: not charged by this plan), or a denial. */
@@ -103,8 +105,13 @@ export class ReservationModel {
     return fresh;
   }
 
+  private budgetOf({ budgetId, session }: ReserveBudget): ModelBudget | undefined {
+    if (session === undefined) return this.budgets.get(budgetId);
+    return { limit: session, overflow: 0n, isFrozen: false, grants: [] };
+  }
+
   private view(line: ReserveBudget): BudgetView | undefined {
-    const budget = this.budgets.get(line.budgetId);
+    const budget = this.budgetOf(line);
     if (!budget) return undefined;
     const counter = this.counter(line.budgetId, line.periodId);
     const used = counter.settled + counter.held;
@@ -153,7 +160,7 @@ export class ReservationModel {
         const view = this.view(line);
         if (!view) return { code: "unknown", budget: index };
         if (line.enforcement !== "enforce") continue;
-        if (this.budgets.get(line.budgetId)?.isFrozen) return { code: "frozen", budget: index };
+        if (this.budgetOf(line)?.isFrozen) return { code: "frozen", budget: index };
         const mayOverflow = view.rung >= 10_000 && line.overflowPlan !== null && command.plans[view.plan] === "denied";
         const wanted = mayOverflow ? (line.overflowPlan ?? 0) : view.plan;
         rung = Math.max(rung, view.rung);
@@ -177,8 +184,7 @@ export class ReservationModel {
       const view = this.view(line);
       if (!view) return { short: index, reason: "unknown", isOverflow };
       const isEnforced = line.enforcement === "enforce";
-      if (isEnforced && this.budgets.get(line.budgetId)?.isFrozen)
-        return { short: index, reason: "frozen", isOverflow };
+      if (isEnforced && this.budgetOf(line)?.isFrozen) return { short: index, reason: "frozen", isOverflow };
       const total = view.used + amount;
       if (total >= MAX_COUNTER) return { short: index, reason: "too_large", isOverflow };
       if (!isEnforced || total <= view.limit) continue;
@@ -212,7 +218,7 @@ export class ReservationModel {
       const view = line && this.view(line);
       if (!view) return { code: "unknown", budget: position };
       const isEnforced = line.enforcement === "enforce";
-      if (isEnforced && this.budgets.get(line.budgetId)?.isFrozen) return { code: "frozen", budget: position };
+      if (isEnforced && this.budgetOf(line)?.isFrozen) return { code: "frozen", budget: position };
       const amount = command.amounts[position] ?? 0n;
       const total = view.used + amount;
       // Of which nothing more is wanted: it needs no room.

@@ -33,6 +33,8 @@ export interface ReserveBudgetLine {
   /** "basisPoints:plan,..." rising */
   readonly rungs: string;
   readonly overflowPlan: number | null;
+  /** Of what a session may use, which is no budget: its limit, and for how long its counter outlives its last call. */
+  readonly session?: { readonly limit: string; readonly idleMs: number };
 }
 
 export interface ReserveRateLimit {

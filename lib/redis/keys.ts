@@ -44,6 +44,8 @@ export interface OrganisationKeys {
   readonly announced: (runId: string) => string;
   /** hash: s settled, h held */
   readonly counter: (budgetId: string, periodId: string) => string;
+  /** hash as a counter's, gone some time after the session's last call; `sessionId` is a hash (lib/gateway/session-call.ts) */
+  readonly session: (sessionId: string, meter: string) => string;
   /** hash: l limit, o overflow, f frozen, g:<periodId> grants "amount,startsMs,endsMs;..." */
   readonly limit: (budgetId: string) => string;
   /** string: one reservation, as scripts/includes/reservation.lua lays it out */
@@ -94,6 +96,7 @@ function build(organisationId: string): OrganisationKeys {
     gateways: `${prefix}gateways`,
     announced: (runId) => `${prefix}announced:${runId}`,
     counter: (budgetId, periodId) => `${prefix}c:${budgetId}:${periodId}`,
+    session: (sessionId, meter) => `${prefix}ses:${sessionId}:${meter}`,
     limit: (budgetId) => `${prefix}l:${budgetId}`,
     reservation: (reservationId) => `${prefix}r:${reservationId}`,
     requestRate: (rateLimitId) => `${prefix}rpm:${rateLimitId}`,

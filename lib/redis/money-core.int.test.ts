@@ -11,6 +11,8 @@ import { testRedisUrl } from "@/lib/testing/services";
 import type { HotConnection } from "./client";
 import { connectHot } from "./client";
 import { runScript } from "./scripts";
+import type { CallCommand, Command } from "./testing/money-commands";
+import { commandArbitrary, lineArbitrary, scales } from "./testing/money-commands";
 import type { PairCall, ReservePair } from "./testing/model-pair";
 import { BUDGETS, LEASE_MS, ModelPair, PERIOD } from "./testing/model-pair";
 
@@ -20,137 +22,6 @@ beforeAll(async () => {
   await ready(store);
 });
 afterAll(() => store.close());
-
-const METERS = ["cost", "input_tokens", "output_tokens", "total_tokens", "requests"] as const;
-const ENFORCEMENTS = ["enforce", "enforce", "enforce", "warn", "shadow"] as const;
-
-interface CallCommand {
-  readonly id: number;
-  readonly plans: readonly (readonly (number | null)[] | "denied")[];
-}
-interface EndCommand {
-  readonly id: number;
-  readonly isVoid: boolean;
-  readonly cost: number;
-  readonly tokens: number;
-}
-
-type Command =
-  | { readonly kind: "reserve"; readonly calls: readonly CallCommand[] }
-  | { readonly kind: "conclude"; readonly ends: readonly EndCommand[] }
-  | {
-      readonly kind: "extend";
-      readonly id: number;
-      readonly beyond: number;
-      readonly amounts: readonly (number | null)[];
-    }
-  | { readonly kind: "expire"; readonly id: number; readonly cost: number; readonly tokens: number }
-  | { readonly kind: "renew"; readonly id: number }
-  | {
-      readonly kind: "limit";
-      readonly budget: number;
-      readonly limit: number;
-      readonly overflow: number;
-      readonly frozen: boolean;
-    }
-  | { readonly kind: "grant"; readonly budget: number; readonly amount: number; readonly forMs: number }
-  | { readonly kind: "tick"; readonly ms: number };
-
-/** Tens: sums meet limits and rungs exactly, which is where a comparison can be wrong. */
-const amounts = fc.constantFrom(0, 10, 20, 30, 50, 100);
-const scales = fc.constantFrom(1n, 1_000_000_007n, 9_007_199_254_740_993n);
-
-const callArbitrary: fc.Arbitrary<CallCommand> = fc.record({
-  id: fc.nat(11),
-  plans: fc.array(
-    fc.oneof(
-      { weight: 4, arbitrary: fc.tuple(...Array.from({ length: BUDGETS }, () => fc.option(amounts, { freq: 5 }))) },
-      { weight: 1, arbitrary: fc.constant("denied" as const) },
-    ),
-    { minLength: 1, maxLength: 4 },
-  ),
-});
-
-const endArbitrary: fc.Arbitrary<EndCommand> = fc.record({
-  id: fc.nat(11),
-  isVoid: fc.boolean(),
-  cost: amounts,
-  tokens: amounts,
-});
-
-/** Batches of one to five: an id may come twice in one, and what a call takes the next one meets. */
-const commandArbitrary: fc.Arbitrary<Command> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constant("reserve" as const),
-      calls: fc.array(callArbitrary, { minLength: 1, maxLength: 5 }),
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant("conclude" as const),
-      ends: fc.array(endArbitrary, { minLength: 1, maxLength: 5 }),
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant("extend" as const),
-      id: fc.nat(11),
-      // The next one mostly; the last one again, and one whose forerunner was never asked for.
-      beyond: fc.constantFrom(1, 1, 1, 1, 0, 2),
-      amounts: fc.tuple(...Array.from({ length: BUDGETS }, () => fc.option(amounts, { freq: 5 }))),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ kind: fc.constant("expire" as const), id: fc.nat(11), cost: amounts, tokens: amounts }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("renew" as const), id: fc.nat(11) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant("limit" as const),
-      budget: fc.nat(BUDGETS - 1),
-      limit: fc.constantFrom(0, 10, 50, 100, 200),
-      overflow: fc.constantFrom(0, 10, 50),
-      frozen: fc.boolean(),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant("grant" as const),
-      budget: fc.nat(BUDGETS - 1),
-      amount: amounts,
-      forMs: fc.integer({ min: 1, max: 400 }),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("tick" as const), ms: fc.nat(150) }) },
-);
-
-const lineArbitrary = fc.record({
-  meter: fc.constantFrom(...METERS),
-  enforcement: fc.constantFrom(...ENFORCEMENTS),
-  steps: fc
-    .uniqueArray(
-      fc.record({
-        atBasisPoints: fc.oneof(
-          fc.constantFrom(0, 1000, 3000, 5000, 9000, 10_000),
-          fc.integer({ min: 0, max: 12_000 }),
-        ),
-        plan: fc.nat(3),
-      }),
-      {
-        maxLength: 4,
-        selector: (step) => step.atBasisPoints,
-      },
-    )
-    .map((steps) => steps.sort((a, b) => a.atBasisPoints - b.atBasisPoints)),
-  overflowPlan: fc.option(fc.nat(1)),
-});
 
 const CODES: Readonly<Record<string, string>> = { unknown_budget: "unknown" };
 const idOf = (id: number) => `r${String(id)}:0`;
@@ -242,6 +113,8 @@ async function run(pair: ModelPair, command: Command, scale: bigint): Promise<vo
       );
     case "grant":
       return pair.grant(command.budget, BigInt(command.amount) * scale, command.forMs);
+    case "end sessions":
+      return pair.endSessions();
     case "tick":
       pair.model.nowMs += command.ms;
   }
@@ -281,6 +154,18 @@ describe("money core", () => {
     await pair.conclude([{ id: "r1:0", settled: null }]);
     expect(await pair.reserve([{ id: "r1:0", plans: [[5n]] }])).toMatchObject([{ script: "already" }]);
     expect(await store.redis.hget(pair.keys.counter("b0", PERIOD), "h")).toBeNull();
+  });
+
+  it("gives nothing back to a session that is over, and makes no counter of it anew", async () => {
+    const session = { meter: "cost", enforcement: "enforce", steps: [], overflowPlan: null, session: 100n } as const;
+    const pair = new ModelPair(store, [session], 1n);
+    await pair.begin();
+    await pair.reserve([{ id: "r3:0", plans: [[60n]] }]);
+    const key = pair.keys.session("b0", "cost");
+    expect(await store.redis.hget(key, "h")).toBe("60");
+    await store.redis.del(key);
+    await pair.conclude([{ id: "r3:0", settled: { cost: 50n, tokens: 1 } }]);
+    expect(await store.redis.exists(key)).toBe(0);
   });
 
   it("answers nothing but fenced to a process that was proved on another server", async () => {

@@ -67,11 +67,11 @@ export async function readEpochText(connection: HotConnection, organisationId: s
   return (await connection.redis.get(keysOf(organisationId).epoch)) ?? "";
 }
 
-/** Names of every counter and book that stands, whatever period or budget they are of. */
+/** Names of every counter and book that stands, whatever period or budget they are of; sessions, which begin anew. */
 export async function scanMoneyKeys(connection: HotConnection, organisationId: string): Promise<string[]> {
   const { prefix } = keysOf(organisationId);
   const found = new Set<string>();
-  for (const kind of ["c", "book"]) {
+  for (const kind of ["c", "ses", "book"]) {
     let cursor = "0";
     do {
       const [next, names] = await connection.redis.scan(cursor, "MATCH", `${prefix}${kind}:*`, "COUNT", 1000);

@@ -1,6 +1,7 @@
 /** Calls of one organisation to the keys and arguments of reserve-n.lua, and its replies back. */
 import { invariant } from "@/lib/domain/fault";
-import type { BudgetReading, ReserveInput, ReserveOutcome } from "@/lib/gateway/ports";
+import type { BudgetReading, ReserveBudgetLine, ReserveInput, ReserveOutcome } from "@/lib/gateway/ports";
+import type { OrganisationKeys } from "./keys";
 import { keysOf } from "./keys";
 import type { ScriptReply } from "./scripts";
 import { numberAt, textAt } from "./scripts";
@@ -38,13 +39,25 @@ export function budgetTerms(
 ): { readonly keys: readonly string[]; readonly text: string } {
   const keys = keysOf(organisationId);
   const texts = budgets.map((line) => {
+    const { session } = line;
+    if (session) return `i ${line.budgetId} ${line.meter} ${session.limit} ${String(session.idleMs)};`;
     const overflowPlan = line.overflowPlan === null ? "-" : String(line.overflowPlan);
     return `${ENFORCEMENT_LETTER[line.enforcement]} ${line.periodId} ${line.meter} ${line.rungs || "-"} ${overflowPlan};`;
   });
   return {
-    keys: budgets.flatMap((line) => [keys.counter(line.budgetId, line.periodId), keys.limit(line.budgetId)]),
+    keys: budgets.flatMap((line) => [counterOf(keys, line), keys.limit(line.budgetId)]),
     text: texts.join(""),
   };
+}
+
+function counterOf(keys: OrganisationKeys, { budgetId, periodId, meter, session }: ReserveBudgetLine): string {
+  return session ? keys.session(budgetId, meter) : keys.counter(budgetId, periodId);
+}
+
+/** A counter as a reservation names it. */
+function counterText(keys: OrganisationKeys, line: ReserveBudgetLine): string {
+  const { meter, session } = line;
+  return `${counterOf(keys, line)}|${meter}${session ? `@${String(session.idleMs)}` : ""};`;
 }
 
 function termsOf(input: ReserveInput): Terms {
@@ -65,7 +78,7 @@ function termsOf(input: ReserveInput): Terms {
       input.head.opening,
       ...input.head.servings,
     ].join("\n"),
-    counters: input.budgets.map((line) => `${keys.counter(line.budgetId, line.periodId)}|${line.meter};`).join(""),
+    counters: input.budgets.map((line) => counterText(keys, line)).join(""),
   };
   packed.set(input.budgets, fresh);
   return fresh;

@@ -85,6 +85,8 @@ function heldLines(organisationId: string, counters: string, amounts: string): S
       const amount = held[index] ?? "-";
       if (amount === "-") return [];
       const [key = "", meter] = counter.split("|");
+      // What a session may use is no budget: the ledger does not know of it.
+      if (!key.startsWith(prefix)) return [];
       const [budgetId = "", periodId = ""] = key.slice(prefix.length).split(":");
       return [{ budgetId, periodId, meter: METERS.find((known) => known === meter) ?? "cost", held: BigInt(amount) }];
     });

@@ -76,7 +76,9 @@ for _, id in ipairs(open) do
       local counters, index = countersOf(counterText), 0
       for held in string.gmatch(amounts, "%S+") do
         index = index + 1
-        if held ~= "-" and held ~= "0" then redis.call("HINCRBY", counters[index].key, "h", held) end
+        local counter = counters[index]
+        if held ~= "-" and held ~= "0" then redis.call("HINCRBY", counter.key, "h", held) end
+        if counter.ttlMs then redis.call("PEXPIRE", counter.key, counter.ttlMs) end
       end
     end
   end

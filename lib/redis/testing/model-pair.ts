@@ -30,6 +30,9 @@ export interface PairEnd {
 export const PERIOD = "D2026-01-01";
 export const BUDGETS = 3;
 export const LEASE_MS = 100;
+export const SESSION_IDLE_MS = 600_000;
+/** What a session may use has no ladder and no overflow, and is always enforced. */
+const OF_SESSION = { enforcement: "enforce", steps: [], overflowPlan: null } as const;
 
 export interface ReservePair {
   readonly model: ReserveResult;
@@ -52,11 +55,17 @@ export class ModelPair {
     lines: readonly Omit<ReserveBudget, "budgetId" | "periodId">[],
     private readonly scale: bigint,
   ) {
-    this.lines = lines.map((line, index) => ({ ...line, budgetId: `b${String(index)}`, periodId: PERIOD }));
+    this.lines = lines.map((line, index) => ({
+      ...line,
+      ...(line.session === undefined ? {} : { ...OF_SESSION, session: line.session * scale }),
+      budgetId: `b${String(index)}`,
+      periodId: PERIOD,
+    }));
     this.terms = [0, 1].map(() =>
-      this.lines.map((line) => ({
+      this.lines.map(({ session, ...line }) => ({
         ...line,
         rungs: line.steps.map((step) => `${String(step.atBasisPoints)}:${String(step.plan)}`).join(","),
+        ...(session === undefined ? {} : { session: { limit: String(session), idleMs: SESSION_IDLE_MS } }),
       })),
     );
     this.model.nowMs = 1_000_000;
@@ -95,6 +104,20 @@ export class ModelPair {
     await this.store.redis.hset(this.keys.limit(id), `g:${PERIOD}`, text);
   }
 
+  counterOf({ budgetId, meter, session }: ReserveBudget): string {
+    return session === undefined ? this.keys.counter(budgetId, PERIOD) : this.keys.session(budgetId, meter);
+  }
+
+  /** Sessions that have no open call are over: their counters are gone. */
+  async endSessions(): Promise<void> {
+    for (const line of this.lines) {
+      const key = counterKey(line.budgetId, PERIOD);
+      if (line.session === undefined || this.model.counter(line.budgetId, PERIOD).held > 0n) continue;
+      this.model.counters.delete(key);
+      await this.store.redis.del(this.counterOf(line));
+    }
+  }
+
   private inputOf(call: PairCall, terms: number): ReserveInput {
     return {
       organisationId: this.organisationId,
@@ -113,8 +136,15 @@ export class ModelPair {
     };
   }
 
+  /** On a session a call holds something, as every call does that the gateway lets through. */
+  private neverNothing(plan: ReservePlan): ReservePlan {
+    if (plan === "denied") return plan;
+    return plan.map((amount, index) => (amount === 0n && this.lines[index]?.session !== undefined ? 1n : amount));
+  }
+
   /** One batch of the script, one call after another in the model. Calls alternate between two equal terms. */
-  async reserve(calls: readonly PairCall[]): Promise<ReservePair[]> {
+  async reserve(asked: readonly PairCall[]): Promise<ReservePair[]> {
+    const calls = asked.map(({ id, plans }) => ({ id, plans: plans.map((plan) => this.neverNothing(plan)) }));
     const models = calls.map((call) =>
       this.model.reserve({ reservationId: call.id, leaseMs: LEASE_MS, budgets: this.lines, plans: call.plans }),
     );
@@ -216,12 +246,16 @@ export class ModelPair {
     for (const stored of await readReservations(this.store, this.organisationId, open)) {
       const reservation = this.model.reservations.get(stored.id);
       const held = stored.lines.map((line) => [counterKey(line.budgetId, line.periodId), line.held]);
-      expect(held).toEqual(reservation?.lines.map((line) => [line.key, line.held]));
+      const ofBudgets = reservation?.lines.filter(({ position }) => this.lines[position]?.session === undefined);
+      expect(held).toEqual(ofBudgets?.map((line) => [line.key, line.held]));
       expect(stored.isOverflow).toBe(reservation?.isOverflow);
       if (reservation?.sequence) expect(stored.headJson).toBe(`{"extension":${String(reservation.sequence)}}`);
     }
     for (const line of this.lines) {
-      const [settled, held] = await this.store.redis.hmget(this.keys.counter(line.budgetId, PERIOD), "s", "h");
+      const [settled, held] = await this.store.redis.hmget(this.counterOf(line), "s", "h");
+      if (line.session !== undefined && held !== null) {
+        expect(await this.store.redis.pttl(this.counterOf(line))).toBeGreaterThan(SESSION_IDLE_MS - 60_000);
+      }
       const counter = this.model.counters.get(counterKey(line.budgetId, PERIOD)) ?? { settled: 0n, held: 0n };
       expect({ settled: BigInt(settled ?? "0"), held: BigInt(held ?? "0") }).toEqual(counter);
       expect(counter.held >= 0n).toBe(true);

@@ -28,12 +28,13 @@ local function readLimbs(view, held, amounts, nowMs)
   view.withOverflowHi, view.withOverflowLo = amountAdd(view.limitHi, view.limitLo, ohi, olo)
 end
 
-local function readBudget(counterKey, limitKey, periodId, nowMs)
-  local counter = redis.call("HMGET", counterKey, "s", "h")
-  local amounts = redis.call("HMGET", limitKey, "l", "o", "f", "g:" .. periodId)
+local function readBudget(budget, nowMs)
+  local counter = redis.call("HMGET", budget.counterKey, "s", "h")
+  local amounts = budget.ownLimit and { budget.ownLimit }
+    or redis.call("HMGET", budget.limitKey, "l", "o", "f", "g:" .. budget.periodId)
   local limit, overflow = amounts[1], amounts[2] or "0"
   local held = counter[2] or "0"
-  local view = { key = counterKey, added = 0, settled = counter[1] or "0", frozen = amounts[3] == "1", missing = not limit }
+  local view = { key = budget.counterKey, ttlMs = budget.ttlMs, added = 0, settled = counter[1] or "0", frozen = amounts[3] == "1", missing = not limit }
   if view.missing then return view end
   view.small = not amounts[4] and #view.settled <= SMALL_DIGITS and #held <= SMALL_DIGITS
     and #limit <= SMALL_DIGITS and #overflow <= SMALL_DIGITS
@@ -82,6 +83,7 @@ local function writeHolds(all)
   for _, view in pairs(all) do
     if view.added > 0 then redis.call("HINCRBY", view.key, "h", string.format("%.0f", view.added)) end
     for _, amount in ipairs(view.large or {}) do redis.call("HINCRBY", view.key, "h", amount) end
+    if view.ttlMs then redis.call("PEXPIRE", view.key, view.ttlMs) end
   end
 end
 

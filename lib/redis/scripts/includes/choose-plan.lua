@@ -9,7 +9,7 @@ end
 local function viewOf(budget, nowMs)
   local view = views[budget.counterKey]
   if not view then
-    view = readBudget(budget.counterKey, budget.limitKey, budget.periodId, nowMs)
+    view = readBudget(budget, nowMs)
     views[budget.counterKey] = view
   end
   return view

@@ -1,7 +1,7 @@
 -- A reservation is one text: the letter of its state and, while it is open, a line for each thing its end needs:
 --   p / plan rung overflow, and once it was extended the number of its last extension / counters / amounts / slots /
 --   token rates / head of the usage event / usage so far
--- Counters are "key|meter;" for each budget above the caller, amounts "held " for each, "-" where the plan charges none.
+-- Counters are "key|meter;" for each budget above the caller, "key|meter@<ms it outlives its last call>;" for a session, amounts "held " for each, "-" where the plan charges none.
 -- JSON as our writers make it has no line breaks. A resolved one is its letter alone: v, s, e or l (late), for ten minutes.
 local MARKER_TTL_MS = "600000"
 
@@ -28,7 +28,13 @@ local function countersOf(text)
   if shape then return shape end
   shape = {}
   for key, meter in string.gmatch(text, "([^|]+)|([^;]+);") do
-    shape[#shape + 1] = { key = key, meter = meter, held = sumOf(key, "h"), settled = sumOf(key, "s") }
+    local counter = { key = key, meter = meter, held = sumOf(key, "h"), settled = sumOf(key, "s") }
+    if string.find(meter, "@", 1, true) then
+      counter.meter, counter.ttlMs = string.match(meter, "^(.-)@(%d+)$")
+      -- A session that is over has nothing to be given back to.
+      counter.isGone = redis.call("PEXPIRE", key, counter.ttlMs) == 0
+    end
+    shape[#shape + 1] = counter
   end
   shapes[text] = shape
   return shape

@@ -27,8 +27,8 @@ local function resolve(stored, reservationKey, reservationId, state, actual, act
   local costNumber = actual and smallNumber(actual.cost)
   for held in string.gmatch(amounts, "%S+") do
     index = index + 1
-    if held ~= "-" then
-      local counter = counters[index]
+    local counter = counters[index]
+    if held ~= "-" and not counter.isGone then
       add(counter.held, held, smallNumber(held), -1)
       if actual and counter.meter == "cost" then
         add(counter.settled, actual.cost, costNumber, 1)

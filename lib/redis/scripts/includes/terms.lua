@@ -1,16 +1,22 @@
 -- What calls of one key, model and class have in common: the epoch and span it holds for, budgets and short windows.
--- Text: "epoch start end", then a line of "<e|w|s> <period id> <meter> <rungs or -> <overflow plan or ->;" for each budget,
+-- Text: "epoch start end", then a line of "<e|w|s> <period id> <meter> <rungs or -> <overflow plan or ->;" for each budget or
+-- "i <session> <meter> <limit> <ms its counter outlives its last call>;" for what a session may use, which stands nowhere else,
 -- a line of "<interval> <tolerance> <tokens per minute> <slots>;" for each rate limit, "-" where there is none, then the
 -- usage event's head up to what is a call's own, and a line for each plan of what its serving says in the head.
 -- `at` is the position of its keys: counter and limit of each budget, then request rate, token rate, concurrency of each.
--- Budgets of a line of terms, their counters as a reservation names them, and where the next keys stand.
+-- Budgets and sessions of a line of terms, their counters as a reservation names them, and where the next keys stand.
 local function readBudgets(line, at)
   local budgets, counters = {}, {}
   for enforcement, periodId, meter, rungs, overflowPlan in string.gmatch(line, "(%a) (%S+) (%S+) (%S+) (%S+);") do
-    budgets[#budgets + 1] = {
-      enforced = enforcement == "e", periodId = periodId, rungs = rungs, firstRung = tonumber((string.match(rungs, "^%d+"))),
-      overflowPlan = tonumber(overflowPlan), counterKey = KEYS[at], limitKey = KEYS[at + 1],
-    }
+    if enforcement == "i" then
+      budgets[#budgets + 1] = { enforced = true, ownLimit = rungs, ttlMs = overflowPlan, counterKey = KEYS[at] }
+      meter = meter .. "@" .. overflowPlan
+    else
+      budgets[#budgets + 1] = {
+        enforced = enforcement == "e", periodId = periodId, rungs = rungs, firstRung = tonumber((string.match(rungs, "^%d+"))),
+        overflowPlan = tonumber(overflowPlan), counterKey = KEYS[at], limitKey = KEYS[at + 1],
+      }
+    end
     counters[#counters + 1] = KEYS[at] .. "|" .. meter .. ";"
     at = at + 2
   end
