@@ -91,6 +91,16 @@ const gatewaySchema = z.object({
    * five renewals long. Shorter returns the money of a killed process sooner, longer bears longer pauses.
    */
   SPILLWAY_LEASE_MS: z.coerce.number().int().min(5_000).max(600_000).default(15_000),
+  /**
+   * The longest a process's journal may become, in bytes: calls of budgets that are not enforced, noted while Redis is away. One
+   * takes about 3 KB; past this they are refused as all others are.
+   */
+  SPILLWAY_JOURNAL_MAX_BYTES: z.coerce.number().int().min(65_536).max(1_073_741_824).default(67_108_864),
+  /**
+   * Usage events of one organisation that may wait in Redis for the ledger while no worker books them. Past this it is served as
+   * if Redis were away: an event takes about 2 KB of Redis' memory.
+   */
+  SPILLWAY_USAGE_MAX_WAITING: z.coerce.number().int().min(1_000).default(1_000_000),
 });
 
 const webSchema = z.object({

@@ -8,8 +8,11 @@ import type { HotConnection } from "./client";
 import { beforeDeadline, STORE_DEADLINE_MS } from "./deadline";
 import { extendCommand, extendOutcome } from "./extend-command";
 import { GatewayCalls } from "./gateway-calls";
+import { handOverReservation } from "./hand-over";
+import type { CallJournal } from "./journalled-calls";
 import { keysOf } from "./keys";
 import { packedHold, reserveCommand, reserveOutcome, reserveWords } from "./reserve-command";
+import type { ScriptReply } from "./scripts";
 import { runScript } from "./scripts";
 
 /** A lease outlives several missed heartbeats. */
@@ -17,6 +20,8 @@ export const LEASE_MS = 15_000;
 const REFUSALS_KEPT = 20_000;
 /** Longest batch of one script: a few milliseconds of Redis. */
 const MAX_RESERVES = 64;
+/** Result code of reserve-n.lua: another epoch stands there. */
+const STALE = "2";
 /** How long a reserve waits for others where calls are many; nothing beside an answer that takes a model's time. */
 const RESERVE_WAIT_MS = 2;
 
@@ -40,6 +45,10 @@ export interface BudgetLedgerOptions {
   readonly scriptNowMs?: () => string;
   /** false: heartbeats only when called. */
   readonly beats?: boolean;
+  /** Where calls of soft budgets are noted while the store is away; absent: they are refused as all others. */
+  readonly journal?: CallJournal | undefined;
+  /** Usage events of an organisation that may wait for the ledger; beyond that it is served as if the store were away. */
+  readonly maxWaiting?: number | undefined;
 }
 
 interface Parts {
@@ -54,28 +63,68 @@ function runIdOf(connection: HotConnection): string {
   return runId;
 }
 
+/** Whether nothing that the call charges is enforced: what it is asked for is to be counted, not to be refused. */
+function isSoft({ budgets, plans: [mildest = "denied"] }: ReserveInput): boolean {
+  if (mildest === "denied") return false;
+  return budgets.every(({ enforcement }, index) => mildest[index] === null || enforcement !== "enforce");
+}
+
+/** The call under its mildest plan, noted on disk instead of held; undefined where it may not pass so. */
+function passWithoutStore(input: ReserveInput, { calls }: Parts): ReserveOutcome | undefined {
+  const nowMs = calls.storeNowMs();
+  if (nowMs < input.windowStartMs || nowMs >= input.windowEndMs || !isSoft(input)) return undefined;
+  const { organisationId, reservationId } = input;
+  const hold = { reservationId, ...packedHold(input, 0), headJson: headText(input.head, 0) };
+  const taken = { plan: 0, rungBasisPoints: 0, isOverflow: false };
+  if (!calls.passed(organisationId, { ...hold, ...taken })) return undefined;
+  return { code: "reserved", ...taken, binding: null, nowMs };
+}
+
+/** Where the store is known to be away, or is to be spared. Throws StoreUnavailable. */
+function reserveWithoutStore(input: ReserveInput, parts: Parts, why: string): ReserveOutcome {
+  const nowMs = parts.calls.storeNowMs();
+  if (isSoft(input) && (nowMs < input.windowStartMs || nowMs >= input.windowEndMs)) return { code: "clock", nowMs };
+  const outcome = passWithoutStore(input, parts);
+  if (outcome) return outcome;
+  throw new StoreUnavailable(why);
+}
+
+/** The answer to an epoch where the store has none: it lost the snapshot, and with it perhaps the limits. */
+function isSnapshotLost(words: ScriptReply): boolean {
+  return words[0] === STALE && words[1] === "";
+}
+
 async function reserve(input: ReserveInput, parts: Parts): Promise<ReserveOutcome> {
   const { connection, calls, reserves } = parts;
-  runIdOf(connection);
   const { organisationId, reservationId } = input;
-  calls.touch(organisationId);
+  const hasRoom = calls.touch(organisationId);
+  if (connection.runId() === undefined) return reserveWithoutStore(input, parts, "no connection to the quota store");
+  if (!hasRoom) return reserveWithoutStore(input, parts, "too much usage waits for the ledger");
+  let words: ScriptReply;
+  let outcome: ReserveOutcome;
   try {
-    const outcome = reserveOutcome(reserveWords(await reserves.of(organisationId).add(input)));
-    if (outcome.code === "reserved") {
-      calls.opened(organisationId, {
-        reservationId,
-        ...packedHold(input, outcome.plan),
-        headJson: headText(input.head, outcome.plan),
-        rungBasisPoints: outcome.rungBasisPoints,
-        isOverflow: outcome.isOverflow,
-      });
-    }
-    return outcome;
+    words = reserveWords(await reserves.of(organisationId).add(input));
+    outcome = reserveOutcome(words);
   } catch (error) {
-    // The hold may stand although its answer was lost: end it, so that it does not turn into a charge.
+    // The hold may stand although its answer was lost: the end of the call finds it then, or that there was none.
+    const passed = passWithoutStore(input, parts);
+    if (passed) return passed;
+    // Nothing will be sent: end it, so that it does not turn into a charge.
     void calls.end({ organisationId, reservationId }, null);
     throw new StoreUnavailable("the quota store did not answer", 1000, error);
   }
+  if (isSnapshotLost(words)) return reserveWithoutStore(input, parts, "the quota store has lost the snapshot");
+  if (outcome.code === "fenced") return passWithoutStore(input, parts) ?? outcome;
+  if (outcome.code === "reserved") {
+    calls.opened(organisationId, {
+      reservationId,
+      ...packedHold(input, outcome.plan),
+      headJson: headText(input.head, outcome.plan),
+      rungBasisPoints: outcome.rungBasisPoints,
+      isOverflow: outcome.isOverflow,
+    });
+  }
+  return outcome;
 }
 
 async function extend(input: ExtendInput, nowMs: string, { connection, calls }: Parts): Promise<ExtendOutcome> {
@@ -102,6 +151,8 @@ export function createBudgetLedger(options: BudgetLedgerOptions): RedisBudgetLed
     scriptNowMs,
     onEpoch: options.onEpoch ?? (() => undefined),
     onNewServer: options.onNewServer ?? (() => undefined),
+    journal: options.journal,
+    maxWaiting: options.maxWaiting,
   });
   const stop = options.beats === false ? () => undefined : calls.start();
   const run = async (inputs: readonly ReserveInput[]): Promise<readonly string[]> => {
@@ -119,6 +170,15 @@ export function createBudgetLedger(options: BudgetLedgerOptions): RedisBudgetLed
     extend: (input) => extend(input, scriptNowMs(), parts),
     settle: (open, settlement) => calls.end(open, settlement),
     void: (open) => calls.end(open, null),
+    handOver: async (open, concurrencyLimitIds) => {
+      // Left before the long lease is written: a heartbeat under way must not shorten it again.
+      const call = calls.leave(open);
+      if (!call) return;
+      const registered = { gatewayId, nowMs: scriptNowMs() };
+      await handOverReservation(connection, open.organisationId, call, concurrencyLimitIds, registered).catch(() => {
+        calls.opened(open.organisationId, call);
+      });
+    },
     progress: (open, usage) => {
       calls.progress(open, JSON.stringify(usage));
     },

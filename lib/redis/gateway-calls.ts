@@ -10,14 +10,16 @@ import type { HotConnection } from "./client";
 import type { CallEnd, Concluded } from "./conclude-command";
 import { concludeCommand, concludedOf } from "./conclude-command";
 import { raisedAmounts } from "./extend-command";
+import type { CallJournal } from "./journalled-calls";
+import { JournalledCalls } from "./journalled-calls";
 import { keysOf } from "./keys";
 import type { OpenCall, OrganisationCalls } from "./open-reservations";
 import { createOrganisationCalls, forgetBooked, rememberEnd } from "./open-reservations";
+import { renewCommand } from "./renew-command";
 import type { ScriptReply } from "./scripts";
 import { numberAt, runScript, runTextScript, textAt } from "./scripts";
 
 const HEARTBEAT_MS = 1_000;
-const REGISTRATION_MS = 6_000;
 /** An organisation without calls is still watched this long, so that its epoch and fence stay known. */
 const ACTIVE_MS = 60_000;
 const RENEW_BATCH = 500;
@@ -45,6 +47,10 @@ export interface GatewayCallsOptions {
   readonly onEpoch: (organisationId: string, epoch: string) => void;
   /** Told after an announcement: what is cached from the server before may be ahead of it. */
   readonly onNewServer: (organisationId: string) => void;
+  /** Absent: what the store does not take waits in memory, and nothing passes without it. */
+  readonly journal?: CallJournal | undefined;
+  /** Usage events that may wait for the ledger; beyond that the organisation is served as if the store were away. */
+  readonly maxWaiting?: number | undefined;
 }
 
 /** A reservation whose answer never came: only that it has to be voided is known. */
@@ -74,13 +80,17 @@ export class GatewayCalls {
   private readonly organisations = new Map<string, OrganisationCalls>();
   private beating: Promise<void> | undefined;
   private readonly ends: PerOrganisation<JointBatch<OpenCall>>;
+  private readonly journalled: JournalledCalls;
+  /** The store's clock less this process's, as the last heartbeat saw them. */
+  private storeAheadMs = 0;
 
   constructor(private readonly options: GatewayCallsOptions) {
+    this.journalled = new JournalledCalls(options.journal);
     this.ends = new PerOrganisation(
       (organisationId) =>
         new JointBatch<OpenCall>(
           { maxItems: MAX_ENDS, waitMs: () => (this.isBusy(organisationId) ? END_WAIT_MS : 0) },
-          (calls) => this.deliver(organisationId, calls),
+          (calls) => this.deliverOrKeep(organisationId, calls),
         ),
     );
   }
@@ -93,9 +103,16 @@ export class GatewayCalls {
     return fresh;
   }
 
-  /** Watches the organisation from now on. */
-  touch(organisationId: string): void {
-    this.callsOf(organisationId).activeUntilMs = this.options.clock.nowMs() + ACTIVE_MS;
+  /** Watches the organisation from now on. False where so much of it waits for the ledger that nothing more may come. */
+  touch(organisationId: string): boolean {
+    const calls = this.callsOf(organisationId);
+    calls.activeUntilMs = this.options.clock.nowMs() + ACTIVE_MS;
+    return !calls.isOverfull;
+  }
+
+  /** Unix ms by the store's clock; by this process's own until the first heartbeat. */
+  storeNowMs(): number {
+    return this.options.clock.nowMs() + this.storeAheadMs;
   }
 
   /** Whether so many calls are open that waiting for company pays. */
@@ -116,6 +133,23 @@ export class GatewayCalls {
     Object.assign(call, { headJson, isOverflow, extension: sequence });
   }
 
+  /** Notes a call that passes without the store, on disk, before it is sent. False where that cannot be. */
+  passed(organisationId: string, call: Omit<OpenCall, "extension" | "usageJson" | "end">): boolean {
+    const open = { ...call, extension: 0, usageJson: "", end: undefined };
+    if (!this.journalled.note(organisationId, open)) return false;
+    this.callsOf(organisationId).open.set(call.reservationId, open);
+    return true;
+  }
+
+  /** Forgets a running call, which another process keeps from now on. Undefined where it does not run here. */
+  leave({ organisationId, reservationId }: OpenReservation): OpenCall | undefined {
+    const open = this.organisations.get(organisationId)?.open;
+    const call = open?.get(reservationId);
+    if (!open || !call || call.end) return undefined;
+    open.delete(reservationId);
+    return call;
+  }
+
   progress(open: OpenReservation, usageJson: string): void {
     const call = this.organisations.get(open.organisationId)?.open.get(open.reservationId);
     if (call) call.usageJson = usageJson;
@@ -131,6 +165,7 @@ export class GatewayCalls {
     }
     if (call.end) return Promise.resolve();
     call.end = { settlement };
+    if (this.journalled.has(reservationId)) this.journalled.noteEnd(organisationId, call);
     return this.ends.of(organisationId).add(call);
   }
 
@@ -153,6 +188,19 @@ export class GatewayCalls {
     const [second] = await this.conclude(organisationId, [endOf(call, true)]);
     if (!second) throw new Error("the script answered fewer calls than it was given");
     return second;
+  }
+
+  /** What the store does not take now is kept on disk, too: this process may be gone before it comes back. */
+  private async deliverOrKeep(organisationId: string, calls: readonly OpenCall[]): Promise<void> {
+    const { isOverfull, open } = this.callsOf(organisationId);
+    const due = isOverfull ? calls.filter(({ reservationId }) => !this.journalled.has(reservationId)) : calls;
+    if (due.length === 0) return;
+    await this.deliver(organisationId, due).catch(() => undefined);
+    for (const call of due) {
+      if (open.has(call.reservationId) && !this.journalled.has(call.reservationId)) {
+        this.journalled.noteEnd(organisationId, call);
+      }
+    }
   }
 
   /** Delivers ends. Throws what Redis throws; what it has not taken stays with us then, and while the organisation is fenced. */
@@ -186,10 +234,11 @@ export class GatewayCalls {
     const nowMs = this.options.clock.nowMs();
     const calls = this.callsOf(organisationId);
     calls.open.delete(call.reservationId);
+    this.journalled.delivered(call.reservationId);
     // Of a call that is only remembered to be announced again, what the heartbeat carried is of no use.
     call.usageJson = "";
     // "Already settled" names no stream id: an earlier delivery's answer was lost. Wait for the watermark to pass now.
-    const streamId = call.end?.settlement && given === "" ? `${String(nowMs + HEARTBEAT_MS)}-0` : given;
+    const streamId = call.end?.settlement && given === "" ? `${String(this.storeNowMs() + HEARTBEAT_MS)}-0` : given;
     rememberEnd(calls, { call, streamId, sinceMs: nowMs });
   }
 
@@ -211,39 +260,20 @@ export class GatewayCalls {
     });
     const announced = keysOf(organisationId).announced(runId);
     await redis.multi().sadd(announced, this.options.gatewayId).expire(announced, ANNOUNCED_TTL_SECONDS).exec();
-    calls.announcedTo = runId;
     calls.server = runId;
     this.options.onNewServer(organisationId);
   }
 
   private say(organisationId: string, call: OpenCall, runId: string): Promise<ScriptReply> {
-    const { clock, connection, leaseMs } = this.options;
-    const { keys, args } = announceCommand(organisationId, call, runId, clock.nowMs() + leaseMs);
+    const { connection, leaseMs } = this.options;
+    const { keys, args } = announceCommand(organisationId, call, runId, this.storeNowMs() + leaseMs);
     return runScript(connection.redis, "announce", keys, args);
   }
 
   private renew(organisationId: string, batch: readonly OpenCall[]): Promise<ScriptReply> {
-    const keys = keysOf(organisationId);
     const { connection, gatewayId, leaseMs, scriptNowMs } = this.options;
-    return runScript(
-      connection.redis,
-      "renew",
-      [
-        keys.epoch,
-        keys.generation,
-        keys.booked,
-        keys.gateways,
-        keys.deadlines,
-        ...batch.map((call) => keys.reservation(call.reservationId)),
-      ],
-      [
-        gatewayId,
-        scriptNowMs(),
-        String(REGISTRATION_MS),
-        String(leaseMs),
-        ...batch.flatMap((call) => [call.reservationId, call.usageJson]),
-      ],
-    );
+    const { keys, args } = renewCommand(organisationId, batch, { gatewayId, leaseMs, nowMs: scriptNowMs() });
+    return runScript(connection.redis, "renew", keys, args);
   }
 
   private async beatOne(organisationId: string, calls: OrganisationCalls): Promise<void> {
@@ -255,20 +285,38 @@ export class GatewayCalls {
       await this.renew(organisationId, running.slice(from, from + RENEW_BATCH));
     }
     const [epoch, generation, booked] = [textAt(reply, 0), textAt(reply, 1), textAt(reply, 2)];
+    this.storeAheadMs = numberAt(reply, 3) - this.options.clock.nowMs();
     // Before anything is forgotten: stream ids of another server say nothing about this one's watermark.
     const isFenced = generation !== runId;
-    if (calls.server !== runId || (isFenced && calls.announcedTo !== runId)) {
+    if (calls.server !== runId || (isFenced && !(await this.hasAnnounced(organisationId, runId)))) {
       await this.announce(organisationId, calls, runId);
     }
     forgetBooked(calls, booked, this.options.clock.nowMs());
     this.options.onEpoch(organisationId, epoch);
-    const ended = [...calls.open.values()].filter((call) => call.end);
+    calls.isOverfull = await this.isOverfull(organisationId);
+    const ended = [...calls.open.values()].filter(
+      (call) => call.end && !(calls.isOverfull && this.journalled.has(call.reservationId)),
+    );
     for (let from = 0; from < ended.length; from += MAX_ENDS) {
       await this.deliver(organisationId, ended.slice(from, from + MAX_ENDS));
     }
   }
 
+  /** Asked of the store under every fence: it may have lost that, too. */
+  private async hasAnnounced(organisationId: string, runId: string): Promise<boolean> {
+    const { connection, gatewayId } = this.options;
+    return (await connection.redis.sismember(keysOf(organisationId).announced(runId), gatewayId)) === 1;
+  }
+
+  private async isOverfull(organisationId: string): Promise<boolean> {
+    const { connection, maxWaiting } = this.options;
+    return maxWaiting !== undefined && (await connection.redis.xlen(keysOf(organisationId).usage)) > maxWaiting;
+  }
+
   private async beatAll(): Promise<void> {
+    for (const { organisationId, call } of await this.journalled.takeLeft(this.options.clock.nowMs())) {
+      this.callsOf(organisationId).open.set(call.reservationId, call);
+    }
     for (const [organisationId, calls] of this.organisations) {
       const isIdle = calls.open.size === 0 && calls.unbooked.size === 0;
       if (isIdle && this.options.clock.nowMs() > calls.activeUntilMs) this.organisations.delete(organisationId);
@@ -287,7 +335,11 @@ export class GatewayCalls {
 
   /** Beats once a second until the returned function is called. */
   start(): () => void {
-    const timer = setInterval(() => void this.heartbeat(), HEARTBEAT_MS);
+    const timer = setInterval(() => {
+      // Beside the round: a store that does not answer keeps that up.
+      this.journalled.beat();
+      void this.heartbeat();
+    }, HEARTBEAT_MS);
     timer.unref();
     this.options.connection.onRunId(() => void this.heartbeat());
     return () => {
@@ -301,6 +353,7 @@ export class GatewayCalls {
     for (const organisationId of this.organisations.keys()) {
       await connection.redis.zrem(keysOf(organisationId).gateways, gatewayId).catch(() => undefined);
     }
+    this.journalled.close();
   }
 
   counts(): { open: number; undelivered: number; unbooked: number } {

@@ -122,6 +122,9 @@ export function keysOf(organisationId: string): OrganisationKeys {
   return keys;
 }
 
+/** The epoch of an organisation that was removed: before any that is published, and no absence, which would mean that data was lost. */
+export const REMOVED_EPOCH = "0";
+
 /** hash: issuer id -> JSON of its organisation, `iss` and token prefix; belongs to no organisation (issuer-index.ts) */
 export const ISSUER_INDEX = "sw:issuers";
 

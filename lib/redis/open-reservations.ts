@@ -38,12 +38,13 @@ export interface OrganisationCalls {
   readonly unbooked: Map<string, BookedLater>;
   /** Run id of the server on which all of the above was written, or to which it was announced. */
   server: string | undefined;
-  announcedTo: string | undefined;
   activeUntilMs: number;
+  /** More usage events wait for the ledger than are to wait there. */
+  isOverfull: boolean;
 }
 
 export function createOrganisationCalls(server: string | undefined): OrganisationCalls {
-  return { open: new Map(), unbooked: new Map(), server, announcedTo: undefined, activeUntilMs: 0 };
+  return { open: new Map(), unbooked: new Map(), server, activeUntilMs: 0, isOverfull: false };
 }
 
 export function rememberEnd(calls: OrganisationCalls, ended: BookedLater): void {

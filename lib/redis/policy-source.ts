@@ -26,7 +26,7 @@ import { StoreUnavailable } from "@/lib/gateway/ports";
 import { Absences } from "./absences";
 import type { HotConnection } from "./client";
 import { beforeDeadline, SNAPSHOT_DEADLINE_MS, STORE_DEADLINE_MS } from "./deadline";
-import { CHANGE_CHANNEL_PATTERN, keysOf, organisationOfChannel } from "./keys";
+import { CHANGE_CHANNEL_PATTERN, keysOf, organisationOfChannel, REMOVED_EPOCH } from "./keys";
 import type { ScriptReply } from "./scripts";
 import { numberAt, runScript, textAt } from "./scripts";
 
@@ -43,6 +43,8 @@ interface CachedOrganisation {
   readonly absentKeys: Absences;
   /** Where a load began while another ran: one load serves all callers, a later one sees later changes. */
   loading: Promise<void> | undefined;
+  /** The server may lack what was read from it, or have gone back: the next load is of the whole. */
+  isSuspect: boolean;
 }
 
 const documentSchemas = {
@@ -91,8 +93,15 @@ function snapshotOf(cached: CachedOrganisation): OrganisationSnapshot | undefine
   };
 }
 
-/** A load reads what changed since the cached epoch; whole when nothing is cached. */
+/**
+ * A load reads what changed since the cached epoch; whole when nothing is cached. Of an organisation that has no epoch the server
+ * has lost the snapshot: what this process has of it stands until it is published again.
+ */
 function apply(cached: CachedOrganisation, reply: ScriptReply): void {
+  if (textAt(reply, 0) === "") {
+    cached.isSuspect = true;
+    return;
+  }
   if (numberAt(reply, 2) === 1) {
     cached.documents.clear();
     cached.apiKeys.clear();
@@ -107,7 +116,9 @@ function apply(cached: CachedOrganisation, reply: ScriptReply): void {
     else cached.documents.set(field, parseField(field, json));
   }
   cached.epoch = textAt(reply, 0);
-  cached.snapshot = snapshotOf(cached);
+  cached.isSuspect = false;
+  // What was removed has no documents.
+  cached.snapshot = cached.epoch === REMOVED_EPOCH ? undefined : snapshotOf(cached);
 }
 
 export class RedisPolicySource implements PolicySource {
@@ -160,10 +171,11 @@ export class RedisPolicySource implements PolicySource {
     if (known) return known;
     if (cached.absentKeys.has(hash)) return undefined;
     const { epoch } = cached;
-    const json = await this.readKey(organisationId, hash);
+    const { json, isLost } = await this.readKey(organisationId, hash);
     // Read before a change that was applied meanwhile: right for this call, not to be kept.
     const isCurrent = cached.epoch === epoch;
     if (json === null) {
+      if (isLost) throw new StoreUnavailable("the keys of the organisation are lost");
       if (isCurrent) cached.absentKeys.note(hash);
       return undefined;
     }
@@ -181,9 +193,18 @@ export class RedisPolicySource implements PolicySource {
     if (cached?.snapshot && cached.epoch !== epoch) void this.refresh(organisationId, cached).catch(() => undefined);
   }
 
-  /** Redis was replaced: what is cached may be ahead of it. */
-  forget(organisationId: string): void {
-    this.organisations.delete(organisationId);
+  /** Redis was replaced: what is cached may be ahead of it, or all that is left. It serves until the whole has been read again. */
+  suspect(organisationId: string): void {
+    const cached = this.organisations.get(organisationId);
+    if (!cached) return;
+    // A load under way read from whichever server answered it.
+    void Promise.resolve(cached.loading)
+      .catch(() => undefined)
+      .then(() => {
+        cached.isSuspect = true;
+        return this.refresh(organisationId, cached);
+      })
+      .catch(() => undefined);
   }
 
   async close(): Promise<void> {
@@ -202,6 +223,7 @@ export class RedisPolicySource implements PolicySource {
       apiKeys: new Map(),
       absentKeys: new Absences(this.clock, ABSENT),
       loading: undefined,
+      isSuspect: false,
     };
     this.arriving.set(organisationId, fresh);
     return fresh;
@@ -216,9 +238,14 @@ export class RedisPolicySource implements PolicySource {
     this.organisations.set(organisationId, cached);
   }
 
-  private async readKey(organisationId: string, hash: string): Promise<string | null> {
+  /** The key's document, or whether its absence says nothing because the snapshot itself is gone. */
+  private async readKey(organisationId: string, hash: string): Promise<{ json: string | null; isLost: boolean }> {
+    const keys = keysOf(organisationId);
+    const { redis } = this.connection;
     try {
-      return await beforeDeadline(this.connection.redis.hget(keysOf(organisationId).apiKeys, hash), STORE_DEADLINE_MS);
+      const reading = Promise.all([redis.hget(keys.apiKeys, hash), redis.exists(keys.epoch)]);
+      const [json, hasEpoch] = await beforeDeadline(reading, STORE_DEADLINE_MS);
+      return { json, isLost: hasEpoch === 0 };
     } catch (error) {
       throw new StoreUnavailable("the key cannot be read", 1000, error);
     }
@@ -237,8 +264,13 @@ export class RedisPolicySource implements PolicySource {
     const keys = keysOf(organisationId);
     try {
       const names = [keys.epoch, keys.changes, keys.snapshot, keys.generation];
-      const reply = runScript(this.connection.redis, "catchUp", names, [cached.epoch]);
-      apply(cached, await beforeDeadline(reply, SNAPSHOT_DEADLINE_MS));
+      const reading = runScript(this.connection.redis, "catchUp", names, [cached.isSuspect ? "" : cached.epoch]);
+      const reply = await beforeDeadline(reading, SNAPSHOT_DEADLINE_MS);
+      // Counters were proved for it, so it exists.
+      if (!cached.snapshot && textAt(reply, 0) === "" && textAt(reply, 1) !== "") {
+        throw new Error("the snapshot is lost");
+      }
+      apply(cached, reply);
     } catch (error) {
       throw new StoreUnavailable("the snapshot cannot be read", 1000, error);
     }

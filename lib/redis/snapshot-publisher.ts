@@ -2,7 +2,7 @@
 import type { Redis } from "ioredis";
 import type { BudgetAmounts } from "@/lib/domain/snapshot";
 import { indexIssuers } from "./issuer-index";
-import { keysOf } from "./keys";
+import { keysOf, REMOVED_EPOCH } from "./keys";
 import { numberAt, runScript } from "./scripts";
 
 /** Connection used for publishing; never one in subscriber mode. */
@@ -89,7 +89,10 @@ export async function readPublishedEpoch(redis: PublisherRedis, organisationId: 
   return text === null ? null : BigInt(text);
 }
 
-/** Removes every key of an organisation; returns how many. For sample data only: counters are money. */
+/**
+ * Removes every key of an organisation, and leaves word that it was removed; returns how many. For sample data only: counters
+ * are money.
+ */
 export async function removeOrganisationKeys(redis: PublisherRedis, organisationId: string): Promise<number> {
   const pattern = `${keysOf(organisationId).prefix.replace(/[\\*?[\]]/gu, "\\$&")}*`;
   let removed = 0;
@@ -99,6 +102,9 @@ export async function removeOrganisationKeys(redis: PublisherRedis, organisation
     cursor = next;
     if (found.length > 0) removed += await redis.unlink(...found);
   } while (cursor !== "0");
+  const { channel, epoch } = keysOf(organisationId);
+  await redis.set(epoch, REMOVED_EPOCH);
+  await redis.publish(channel, REMOVED_EPOCH);
   // Its snapshot is gone, so the index forgets all it had.
   await indexIssuers(redis, organisationId, [], true);
   return removed;

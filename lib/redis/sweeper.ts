@@ -75,7 +75,7 @@ export async function readReservations(
 }
 
 /** "counterKey|meter;" for each budget and "held " for each, "-" where nothing is held. */
-function heldLines(organisationId: string, counters: string, amounts: string): StoredLine[] {
+export function heldLines(organisationId: string, counters: string, amounts: string): StoredLine[] {
   const prefix = `${keysOf(organisationId).prefix}c:`;
   const held = amounts.split(" ");
   return counters

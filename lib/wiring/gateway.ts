@@ -3,6 +3,7 @@
  * Process-wide: Next's bundle and the lean host are two module graphs, so the one instance hangs on `globalThis`.
  */
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gatewayEnv, outboundAllowList } from "@/lib/config/env";
 import { hashApiKey } from "@/lib/config/key-hash";
@@ -16,6 +17,7 @@ import { createGateway, createGatewayCore } from "@/lib/gateway/handler";
 import type { GatewayCore, GatewayHandler } from "@/lib/gateway/handler";
 import { KnownKeys } from "@/lib/gateway/known-keys";
 import { mayUseRoute } from "@/lib/identity/scopes";
+import { FileJournal } from "@/lib/journal/file-journal";
 import { refusedBodyMember } from "@/lib/net/body-rules";
 import { headersForCaller } from "@/lib/net/header-rules";
 import { outboundPolicy } from "@/lib/net/outbound-policy";
@@ -29,6 +31,7 @@ import { connectHot, connectPatient } from "@/lib/redis/client";
 import { createDeferralStore, DeferredBoxes } from "@/lib/redis/deferred-calls";
 import type { HotConnection } from "@/lib/redis/client";
 import { IssuerDirectory } from "@/lib/redis/issuer-directory";
+import { createObjectRegister } from "@/lib/redis/stored-objects";
 import { RedisPolicySource } from "@/lib/redis/policy-source";
 import { Breakers } from "@/lib/routing/breakers";
 import type { RetrySettings } from "@/lib/routing/retry-plan";
@@ -51,6 +54,11 @@ export interface GatewaySettings {
   readonly outboundAllow?: readonly string[];
   readonly retry?: Partial<RetrySettings>;
   readonly leaseMs?: number;
+  /** Absent: nothing is noted on disk, and no call passes while Redis is away. */
+  readonly journal?: { readonly folder: string; readonly maxBytes: number };
+  readonly maxWaiting?: number;
+  /** Told of what an operator should know and no caller is told. */
+  readonly onTrouble?: (what: string, error?: unknown) => void;
   /** Bounds of calls that must not run twice. */
   readonly claims?: Partial<Pick<CallClaimsOptions, "waitMs" | "maxBytes" | "maxWaiting">>;
   readonly onFault?: (error: unknown, requestId: string) => void;
@@ -89,21 +97,34 @@ function secretOpener(masterKey: Buffer) {
   };
 }
 
+function journalOf({ journal, onTrouble }: GatewaySettings, owner: string): FileJournal | undefined {
+  if (!journal) return undefined;
+  return new FileJournal({
+    ...journal,
+    owner,
+    elapsedMs: () => performance.now(),
+    ...(onTrouble === undefined ? {} : { onTrouble }),
+  });
+}
+
 function ledgerOf(
   settings: GatewaySettings,
   connection: HotConnection,
   policies: RedisPolicySource,
   clock: Clock,
 ): RedisBudgetLedger {
+  const gatewayId = newId("gw", clock.nowMs());
   return createBudgetLedger({
     connection,
-    gatewayId: newId("gw", clock.nowMs()),
+    gatewayId,
     clock,
+    journal: journalOf(settings, gatewayId),
+    maxWaiting: settings.maxWaiting,
     onEpoch: (organisationId, epoch) => {
       policies.sawEpoch(organisationId, epoch);
     },
     onNewServer: (organisationId) => {
-      policies.forget(organisationId);
+      policies.suspect(organisationId);
     },
     ...(settings.leaseMs === undefined ? {} : { leaseMs: settings.leaseMs }),
     // A clock of a test's own must be the scripts' clock too.
@@ -131,6 +152,7 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
     ledger,
     claims,
     deferrals: createDeferralStore(connection, new DeferredBoxes(settings.masterKey), () => clock.nowMs()),
+    register: createObjectRegister(connection),
     providers,
     clock,
     hasher: { hash: (text) => hashApiKey(settings.pepper, text) },
@@ -182,6 +204,11 @@ export function getGateway(): RunningGateway {
   processWide.spillwayGateway = buildGateway({
     redisUrl: env.REDIS_URL,
     leaseMs: env.SPILLWAY_LEASE_MS,
+    journal: { folder: join(env.SPILLWAY_DATA_DIR, "journal"), maxBytes: env.SPILLWAY_JOURNAL_MAX_BYTES },
+    maxWaiting: env.SPILLWAY_USAGE_MAX_WAITING,
+    onTrouble: (what, error) => {
+      logger.warn({ err: error }, what);
+    },
     pepper: Buffer.from(env.SPILLWAY_KEY_PEPPER, "base64"),
     masterKey: Buffer.from(env.SPILLWAY_MASTER_KEY, "base64"),
     outboundAllow: outboundAllowList(env),
