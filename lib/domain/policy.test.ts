@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { bothSessionLimits } from "./call-settings";
 import { LADDER_TEMPLATES } from "./ladder-templates";
 import {
   downgradeTarget,
@@ -44,6 +45,45 @@ describe("merging along the chain", () => {
     ]);
     expect(["a1", "a3", "b", "c"].filter((model) => isModelAllowed(policy, model))).toEqual(["a1"]);
     expect(policy).toMatchObject({ outputCapTokens: 50, clientGone: "drain" });
+  });
+
+  it("takes a call's hold and what a session may use from the nearest that says so, whole", () => {
+    const root = policyDocumentSchema.parse({
+      reserve: { mode: "incremental" },
+      session: { costNanos: "5000000000", requests: 100 },
+    });
+    expect(mergePolicies([root])).toMatchObject({
+      increments: { sliceTokens: 1024, marginTokens: 256 },
+      session: { costNanos: "5000000000", requests: 100, idleSeconds: 3600, isRequired: false },
+    });
+    const nearer = policyDocumentSchema.parse({ reserve: { mode: "max" }, session: { requests: 3 } });
+    const merged = mergePolicies([root, nearer]);
+    expect(merged.increments).toBeNull();
+    expect(merged.session).toEqual({ requests: 3, idleSeconds: 3600, isRequired: false });
+  });
+
+  it.each([
+    [{ reserve: { mode: "incremental", sliceTokens: 100, marginTokens: 60 } }, "reserve.marginTokens"],
+    [{ reserve: { mode: "some" } }, "reserve.mode"],
+    [{ reserve: { mode: "incremental", sliceTokens: 1.5 } }, "reserve.sliceTokens"],
+    [{ session: {} }, "session.costNanos"],
+    [{ session: { costNanos: "0" } }, "session.costNanos"],
+    [{ session: { costNanos: 5 } }, "session.costNanos"],
+    [{ session: { costNanos: "9223372036854775808" } }, "session.costNanos"],
+    [{ session: { requests: 1, idleSeconds: 5 } }, "session.idleSeconds"],
+  ])("says which setting of %j is wrong", (document, path) => {
+    const result = policyDocumentSchema.safeParse(document);
+    expect(result.error?.issues.map((issue) => issue.path.join("."))).toEqual([path]);
+  });
+
+  it("holds a call under two policies to the lower limit of each, and remembers its session as long as either", () => {
+    const [one, other] = [
+      { costNanos: "9", requests: 5 },
+      { costNanos: "10", idleSeconds: 7200, isRequired: true },
+    ].map((session) => mergePolicies([policyDocumentSchema.parse({ session })]).session);
+    const both = { costNanos: "9", requests: 5, idleSeconds: 7200, isRequired: true };
+    expect(bothSessionLimits(one ?? null, other ?? null)).toEqual(both);
+    expect(bothSessionLimits(null, other ?? null)).toBe(other);
   });
 
   it("finds the cheaper model by name first, then by the longest pattern, never itself", () => {

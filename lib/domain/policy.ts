@@ -4,6 +4,8 @@
  * nearest to the caller winning for each setting, while model lists only ever narrow.
  */
 import { z } from "zod";
+import type { SessionLimit } from "./call-settings";
+import { reserveSettingsSchema, sessionLimitSchema } from "./call-settings";
 import { priceRatesSchema } from "./price-rates";
 
 export const TRAFFIC_CLASSES = ["core", "general", "marketing", "offline"] as const;
@@ -75,6 +77,8 @@ export const policyDocumentSchema = z.strictObject({
   regions: z.array(z.string().min(1).max(60)).min(1).max(50).optional(),
   /** Output tokens held, and written into the upstream request, when the caller states no cap. */
   outputCapTokens: z.int().min(1).max(1_000_000).optional(),
+  reserve: reserveSettingsSchema.optional(),
+  session: sessionLimitSchema.optional(),
   clientGone: z.enum(["cut", "drain"]).optional(),
   unknownOutcome: z.enum(["hold", "input"]).optional(),
   /** Answer of the `static` action by locale. */
@@ -119,6 +123,10 @@ export interface EffectivePolicy {
   /** Null: anywhere. Lists along the chain narrow one another; what is in no list of them all is nowhere. */
   readonly regions: readonly string[] | null;
   readonly outputCapTokens: number;
+  /** Null: a call holds all that it may cost. */
+  readonly increments: { readonly sliceTokens: number; readonly marginTokens: number } | null;
+  /** Null: sessions are not counted. */
+  readonly session: SessionLimit | null;
   readonly clientGone: "cut" | "drain";
   readonly unknownOutcome: "hold" | "input";
   readonly staticText: Readonly<Record<string, string>>;
@@ -159,6 +167,8 @@ export function mergePolicies(documents: readonly PolicyDocument[]): EffectivePo
     fallbacks: merged.fallbacks ?? {},
     regions,
     outputCapTokens: merged.outputCapTokens ?? DEFAULT_OUTPUT_CAP_TOKENS,
+    increments: merged.reserve?.mode === "incremental" ? merged.reserve : null,
+    session: merged.session ?? null,
     clientGone: merged.clientGone ?? "cut",
     unknownOutcome: merged.unknownOutcome ?? "hold",
     staticText: merged.staticText ?? {},

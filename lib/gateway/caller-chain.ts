@@ -3,6 +3,7 @@
  * token, and of the key itself. A call that names somebody else still answers to everything it would have answered to:
  * budgets, limits, freezes and lists of models add up, and none is traded for another.
  */
+import { bothSessionLimits } from "@/lib/domain/call-settings";
 import type { EffectivePolicy, PolicyDocument } from "@/lib/domain/policy";
 import { commonRegions, mergePolicies } from "@/lib/domain/policy";
 import { inRollout } from "@/lib/domain/rollout";
@@ -77,6 +78,7 @@ function bothPolicies(own: EffectivePolicy, other: EffectivePolicy): EffectivePo
     downgrade: { ...other.downgrade, ...own.downgrade },
     fallbacks: { ...other.fallbacks, ...own.fallbacks },
     regions: commonRegions(own.regions, other.regions),
+    session: bothSessionLimits(own.session, other.session),
     outputCapTokens: Math.min(own.outputCapTokens, other.outputCapTokens),
     unknownOutcome: other.unknownOutcome === "hold" ? "hold" : own.unknownOutcome,
     staticText: { ...other.staticText, ...own.staticText },

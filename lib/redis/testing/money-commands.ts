@@ -141,7 +141,10 @@ const anyLine = fc.record({
 });
 
 /** A line of a budget says nothing of sessions. */
-function withoutNothing({ session, ...line }: ReserveLine & { session: bigint | undefined }): ReserveLine {
+function withoutNothing({
+  session,
+  ...line
+}: Omit<ReserveLine, "session"> & { session: bigint | undefined }): ReserveLine {
   return session === undefined ? line : { ...line, session };
 }
 
