@@ -7,6 +7,8 @@ import { denial, DENIAL_CODES } from "@/lib/domain/denial";
 import type { BudgetFacts } from "@/lib/domain/denial";
 import { CONSUMER_KINDS, METERS } from "@/lib/domain/snapshot";
 import { refusalAnswer } from "@/lib/gateway/wire/error-response";
+import { URL_REFUSALS } from "@/lib/net/check-url";
+import { urlRefusalCode } from "@/lib/wiring/outbound";
 import en from "./en.json";
 import zh from "./zh-CN.json";
 
@@ -68,6 +70,11 @@ describe("messages", () => {
     };
     // A refusal always names its budget.
     expect(written.filter((code) => code !== "BUDGET_EXHAUSTED" && !isNamed(code))).toEqual([]);
+  });
+
+  it("say why an address is refused, in both languages", () => {
+    const texts = URL_REFUSALS.map((reason) => `fieldErrors.${urlRefusalCode(reason)}`);
+    expect(texts.filter((key) => !english.has(key))).toEqual([]);
   });
 
   it("are all used: a key stands in the source whole, or below a prefix that the source completes", () => {

@@ -8,5 +8,12 @@ export const queryKeys = {
   budgetHistory: (id: string) => ["budgets", id, "history"] as const,
   apiKeys: (filter: Omit<ApiKeyListQuery, "after">) => ["keys", filter] as const,
   allApiKeys: ["keys"] as const,
+  providers: ["providers"] as const,
+  tokenIssuers: ["token-issuers"] as const,
+  policies: ["policies"] as const,
+  priceBook: (at: string) => ["prices", "book", at] as const,
+  priceHistory: (modelId: string) => ["prices", "history", modelId] as const,
+  priceImports: ["prices", "imports"] as const,
+  allPrices: ["prices"] as const,
   requests: (query: RequestListQuery) => ["requests", query] as const,
 };

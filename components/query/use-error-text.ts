@@ -13,7 +13,7 @@ export function useErrorText(): (error: unknown) => string {
       case "invalid_request":
         return Object.keys(error.fields).length > 0 ? t("fields") : t("invalid");
       case "conflict":
-        return t("conflict");
+        return Object.keys(error.fields).length > 0 ? t("fields") : t("conflict");
       case "not_found":
       case "forbidden":
         return t("notFound");
@@ -25,27 +25,18 @@ export function useErrorText(): (error: unknown) => string {
   };
 }
 
-const FIELD_CODES = [
-  "required",
-  "too_long",
-  "amount_malformed",
-  "amount_out_of_range",
-  "amount_not_positive",
-  "reason_short",
-  "ip_malformed",
-  "in_the_past",
-  "needs_lead",
-  "email_malformed",
-  "name_mismatch",
-  "name_taken",
-] as const;
-
-/** Text of a field's error code; unknown codes (the server's English texts) get a general sentence. */
+/** Text of a field's error code; what has none (the server's English texts) gets a general sentence. */
 export function useFieldText(): (code: string | undefined) => string | undefined {
   const t = useTranslations("fieldErrors");
   return (code) => {
     if (code === undefined) return undefined;
-    const known = FIELD_CODES.find((entry) => entry === code);
-    return known === undefined ? t("invalid") : t(known);
+    return /^[a-z_]+$/u.test(code) && t.has(code as "required") ? t(code as "required") : t("invalid");
   };
+}
+
+/** What a failed write says of each field. A conflict names the field whose value somebody else has. */
+export function fieldErrorsOf(error: unknown): Readonly<Record<string, string>> {
+  if (!(error instanceof ConsoleRequestError)) return {};
+  if (error.code !== "conflict") return error.fields;
+  return Object.fromEntries(Object.keys(error.fields).map((field) => [field, "taken"]));
 }

@@ -11,6 +11,10 @@ const PAGE_ACTIONS = {
   "/budgets": "budget.read",
   "/keys": "key.read",
   "/requests": "request.read",
+  "/policies": "policy.read",
+  "/providers": "model.read",
+  "/prices": "price.read",
+  "/token-issuers": "organisation.update",
 } as const satisfies Readonly<Record<string, Action>>;
 type PagePath = keyof typeof PAGE_ACTIONS;
 const PAGES = Object.keys(PAGE_ACTIONS) as PagePath[];

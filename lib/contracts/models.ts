@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { PROVIDER_KINDS } from "@/lib/domain/provider-kinds";
 import { MODEL_KINDS, priceRatesSchema } from "@/lib/domain/snapshot";
-import { idText, timeMs } from "./common";
+import { idText, organisationView, timeMs } from "./common";
 import { currencyText } from "./organisations";
 
 const nameText = z.string().trim().min(1, "required").max(200, "too_long");
@@ -13,6 +13,9 @@ const httpUrl = z
   // A user and password in an address would be shown, logged and copied.
   .refine((text) => !URL.canParse(text) || new URL(text).username === "", "url_has_credentials");
 
+/** How closely a vendor's bill can be compared with the ledger: call by call, by the day, not at all. */
+export const BILLING_MODES = ["request", "day", "none"] as const;
+
 export const upsertProviderInput = z.strictObject({
   name: nameText,
   kind: z.enum(PROVIDER_KINDS, "kind_unknown"),
@@ -20,7 +23,7 @@ export const upsertProviderInput = z.strictObject({
   /** Absent: the stored one stays. Write-only. */
   secret: z.string().min(1).max(500).optional(),
   isExternal: z.boolean().default(true),
-  billingMode: z.enum(["request", "day", "none"]).default("none"),
+  billingMode: z.enum(BILLING_MODES).default("none"),
   disabled: z.boolean().default(false),
 });
 export type UpsertProviderInput = z.input<typeof upsertProviderInput>;
@@ -54,25 +57,68 @@ export const PROVIDER_TEST_RESULTS = [
 ] as const;
 export const providerTestResult = z.object({
   result: z.enum(PROVIDER_TEST_RESULTS),
+  /** Why, as a code, where there was no answer: of the address ("url_private") or of the connection ("timeout"). */
+  reason: z.string().nullable(),
   /** In English, for the person who set the account up. Never what the other side wrote. */
   detail: z.string(),
   models: z.array(z.string()).max(PROVIDER_TEST_MODELS),
 });
 export type ProviderTestResult = z.infer<typeof providerTestResult>;
 
+const stepTimeoutView = z.int().nullable();
+
+export const deploymentView = z.object({
+  id: idText,
+  modelId: idText,
+  modelName: z.string(),
+  providerId: idText,
+  upstreamModel: z.string(),
+  weight: z.int(),
+  priority: z.int(),
+  region: z.string().nullable(),
+  timeoutMs: z.int(),
+  connectTimeoutMs: stepTimeoutView,
+  firstByteTimeoutMs: stepTimeoutView,
+  idleTimeoutMs: stepTimeoutView,
+  disabled: z.boolean(),
+});
+export type DeploymentView = z.infer<typeof deploymentView>;
+
 /** A vendor account as shown: of its secret no more than when it was changed and how it ends. */
 export const providerView = z.object({
   id: idText,
   name: z.string(),
-  kind: z.string(),
+  kind: z.enum(PROVIDER_KINDS),
   baseUrl: z.string(),
   isExternal: z.boolean(),
-  billingMode: z.string(),
+  billingMode: z.enum(BILLING_MODES),
   secretChangedAtMs: timeMs.nullable(),
   secretHint: z.string().nullable(),
   disabled: z.boolean(),
+  deployments: z.array(deploymentView),
 });
-export const providerList = z.object({ providers: z.array(providerView) });
+export type ProviderView = z.infer<typeof providerView>;
+
+export const modelView = z.object({
+  id: idText,
+  name: z.string(),
+  kind: z.enum(MODEL_KINDS),
+  maxOutputTokens: z.int().nullable(),
+  contextTokens: z.int().nullable(),
+  isExternal: z.boolean(),
+  disabled: z.boolean(),
+});
+export type ModelView = z.infer<typeof modelView>;
+
+export const providerList = z.object({
+  organisation: organisationView,
+  readAtMs: timeMs,
+  providers: z.array(providerView),
+  /** All models, for what a deployment may serve. */
+  models: z.array(modelView),
+  canWrite: z.boolean(),
+});
+export type ProviderList = z.infer<typeof providerList>;
 
 const stepTimeout = z.int().min(100).max(3_600_000).nullable().default(null);
 

@@ -1,7 +1,8 @@
 /** Policies, their versions and exposures, and rate limits. */
 import { z } from "zod";
 import { policyDocumentSchema } from "@/lib/domain/policy";
-import { idText } from "./common";
+import { CONSUMER_KINDS } from "@/lib/domain/snapshot";
+import { idText, organisationView, timeMs } from "./common";
 
 export const createPolicyInput = z.strictObject({ name: z.string().trim().min(1, "required").max(80, "too_long") });
 export type CreatePolicyInput = z.input<typeof createPolicyInput>;
@@ -46,3 +47,49 @@ export const setRateLimitInput = z
     message: "one_target",
   });
 export type SetRateLimitInput = z.input<typeof setRateLimitInput>;
+
+export const activatePolicyInput = z.strictObject({ policyVersionId: idText });
+export type ActivatePolicyInput = z.infer<typeof activatePolicyInput>;
+
+/** Where a policy is put: a node with its names from the root on, or an API key with its name alone. */
+export const policyTarget = z.object({
+  id: idText,
+  kind: z.enum([...CONSUMER_KINDS, "key"]),
+  path: z.array(z.string()),
+});
+export type PolicyTarget = z.infer<typeof policyTarget>;
+
+export const policyVersionView = z.object({
+  id: idText,
+  number: z.int(),
+  document: policyDocumentSchema,
+  note: z.string().nullable(),
+  author: z.string().nullable(),
+  createdAtMs: timeMs,
+});
+export type PolicyVersionView = z.infer<typeof policyVersionView>;
+
+export const policyView = z.object({
+  id: idText,
+  name: z.string(),
+  /** In force; null: nothing was published yet, so the policy says nothing. */
+  activeVersionId: idText.nullable(),
+  /** Newest first. */
+  versions: z.array(policyVersionView),
+  /** The one exposure that is open; while it is, nothing else can be put in force. */
+  rollout: z.object({ versionNumber: z.int(), percent: z.int() }).nullable(),
+  targets: z.array(policyTarget),
+});
+export type PolicyView = z.infer<typeof policyView>;
+
+export const policyList = z.object({
+  organisation: organisationView,
+  readAtMs: timeMs,
+  policies: z.array(policyView),
+  /** Nodes on which the person may put a policy, with the policy they have. */
+  nodes: z.array(policyTarget.extend({ policyId: idText.nullable() })),
+  canWrite: z.boolean(),
+  /** A fallback price takes the right to write prices. */
+  canPrice: z.boolean(),
+});
+export type PolicyList = z.infer<typeof policyList>;

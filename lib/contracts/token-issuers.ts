@@ -1,10 +1,10 @@
 /** Identity providers whose tokens call instead of API keys. What they mean is `lib/identity`. */
 import { z } from "zod";
 import { ENVIRONMENTS } from "@/lib/domain/snapshot";
-import { idText, timeMs } from "./common";
+import { idText, organisationView, timeMs } from "./common";
 
 /** Signatures by a private key of the provider (RFC 7518, RFC 8037). */
-const ALGORITHMS = [
+export const SIGNATURE_ALGORITHMS = [
   ...(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const),
   ...(["ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const),
 ] as const;
@@ -41,7 +41,7 @@ export const saveTokenIssuerInput = z.discriminatedUnion("kind", [
     ...common,
     kind: z.literal("jwks"),
     jwksUrl: endpoint,
-    algorithms: z.array(z.enum(ALGORITHMS)).min(1, "required").default(["RS256", "ES256"]),
+    algorithms: z.array(z.enum(SIGNATURE_ALGORITHMS)).min(1, "required").default(["RS256", "ES256"]),
   }),
   z.strictObject({
     ...common,
@@ -56,16 +56,41 @@ export const saveTokenIssuerInput = z.discriminatedUnion("kind", [
 ]);
 export type SaveTokenIssuerInput = z.input<typeof saveTokenIssuerInput>;
 
+const claimPathView = z.array(z.string());
+
+/** An issuer as shown and edited: all but the client secret, of which only when it was changed. */
 export const tokenIssuerView = z.object({
   id: idText,
   name: z.string(),
-  kind: z.string(),
+  kind: z.enum(["jwks", "introspection"]),
   issuer: z.string(),
   audiences: z.array(z.string()),
   endpoint: z.string(),
-  environment: z.string(),
+  /** Of signed tokens. */
+  algorithms: z.array(z.string()),
+  clientId: z.string().nullable(),
+  tokenPrefix: z.string(),
+  clockToleranceSeconds: z.int(),
+  claims: z.object({
+    consumer: claimPathView,
+    user: claimPathView.nullable(),
+    scopes: claimPathView.nullable(),
+  }),
+  consumers: z.record(z.string(), z.string()).nullable(),
+  environment: z.enum(ENVIRONMENTS),
   trafficClass: z.string(),
+  entitledClasses: z.array(z.string()),
   secretChangedAtMs: timeMs.nullable(),
   disabled: z.boolean(),
 });
-export const tokenIssuerList = z.object({ issuers: z.array(tokenIssuerView) });
+export type TokenIssuerView = z.infer<typeof tokenIssuerView>;
+
+export const tokenIssuerList = z.object({
+  organisation: organisationView,
+  readAtMs: timeMs,
+  issuers: z.array(tokenIssuerView),
+  /** What a claimed value may stand for; names from the root on. */
+  consumers: z.array(z.object({ id: idText, path: z.array(z.string()) })),
+  classes: z.array(z.string()),
+});
+export type TokenIssuerList = z.infer<typeof tokenIssuerList>;

@@ -5,7 +5,7 @@
 import { invalidFields } from "./validate";
 
 export interface Outbound {
-  /** Why this URL may not be configured, in a sentence for the person; null where it may. Resolves nothing. */
+  /** Why this URL may not be configured, as a code ("url_private"); null where it may. Resolves nothing. */
   readonly refusalOf: (url: string) => string | null;
   /** One bounded GET that follows no redirect. Never throws. */
   readonly get: (url: string, headers: Readonly<Record<string, string>>) => Promise<OutboundAnswer>;
@@ -14,7 +14,7 @@ export interface Outbound {
 export type OutboundAnswer =
   | { readonly kind: "answer"; readonly status: number; readonly text: string }
   /** The guard said no; nothing was sent. */
-  | { readonly kind: "refused"; readonly message: string }
+  | { readonly kind: "refused"; readonly code: string; readonly message: string }
   | { readonly kind: "failed"; readonly reason: "connect" | "timeout" | "tooLarge" | "closed" };
 
 /** Throws `invalid_request` with this field where the URL may not be configured here. */

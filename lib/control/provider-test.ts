@@ -69,13 +69,14 @@ function probeOf({ kind, baseUrl }: Provider, secret: string | null): Probe {
 }
 
 function resultOf(answer: OutboundAnswer): ProviderTestResult {
-  if (answer.kind === "refused") return { result: "refused_address", detail: answer.message, models: [] };
-  if (answer.kind === "failed") return { result: "network", detail: answer.reason, models: [] };
+  if (answer.kind === "refused")
+    return { result: "refused_address", reason: answer.code, detail: answer.message, models: [] };
+  if (answer.kind === "failed") return { result: "network", reason: answer.reason, detail: answer.reason, models: [] };
   const { status } = answer;
   const body = parsed(answer.text);
-  const about = { detail: `HTTP ${status}`, models: [] };
+  const about = { reason: null, detail: `HTTP ${status}`, models: [] };
   const models = status === 200 ? modelNames(body) : null;
-  if (models !== null) return { result: "ok", detail: `HTTP ${status}`, models };
+  if (models !== null) return { result: "ok", ...about, models };
   // Google answers 400 to a wrong key.
   if (status === 401 || status === 403 || /API_KEY_INVALID/u.test(answer.text)) return { result: "auth", ...about };
   if (status === 429 || (status >= 500 && body !== null)) return { result: "busy", ...about };

@@ -125,7 +125,9 @@ describe("a connection test", () => {
   ])("asks %s in its own style", async (kind, path, url, header, value) => {
     says(url, 200, kind === "gemini" ? { models: [{ name: "models/a" }] } : { data: [{ id: "a" }] });
     seen.length = 0;
-    expect(await tested({ kind, baseUrl: origin + path })).toEqual({ result: "ok", detail: "HTTP 200", models: ["a"] });
+    expect(await tested({ kind, baseUrl: origin + path })).toEqual({
+      ...{ result: "ok", reason: null, detail: "HTTP 200", models: ["a"] },
+    });
     expect(seen[0]?.url).toBe(url);
     expect(seen[0]?.headers[header]).toBe(value);
   });
@@ -153,7 +155,7 @@ describe("a connection test", () => {
   ])("tells %s from HTTP %i, and repeats nothing of the answer", async (result, status, body) => {
     says("/v1/models", status, body);
     const answer = await tested({});
-    expect(answer).toEqual({ result, detail: `HTTP ${status}`, models: [] });
+    expect(answer).toEqual({ result, reason: null, detail: `HTTP ${status}`, models: [] });
   });
 
   test("tells an address that nobody serves from one that may not be called", async () => {
@@ -162,7 +164,7 @@ describe("a connection test", () => {
     const ref = { organisationId: org.organisationId, providerId: provider.id };
     seen.length = 0;
     const answer = await testProvider({ ...deps, outbound: createOutbound([]) }, testPrincipal, ref);
-    expect(answer).toMatchObject({ result: "refused_address", models: [] });
+    expect(answer).toMatchObject({ result: "refused_address", reason: "url_loopback", models: [] });
     expect(seen).toEqual([]);
   });
 

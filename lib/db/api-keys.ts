@@ -128,3 +128,16 @@ export async function noteKeyUse(sql: SqlClient, organisationId: string, used: r
     values: [organisationId, used.map((one) => one.apiKeyId), used.map((one) => one.atMs)],
   });
 }
+
+/** Keys that have a policy of their own. */
+export async function listKeysWithPolicy(
+  sql: SqlClient,
+  organisationId: string,
+): Promise<{ readonly id: string; readonly name: string; readonly appId: string; readonly policyId: string }[]> {
+  const { rows } = await sql.query<{ id: string; name: string; appId: string; policyId: string }>(
+    `SELECT id, name, app_id AS "appId", policy_id AS "policyId" FROM api_keys
+      WHERE organisation_id = $1 AND policy_id IS NOT NULL AND revoked_at IS NULL ORDER BY name, id LIMIT 1000`,
+    [organisationId],
+  );
+  return rows;
+}

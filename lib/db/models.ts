@@ -79,6 +79,15 @@ export async function listActiveDeployments(
   });
 }
 
+/** Every deployment of the organisation, disabled ones too, best priority first. */
+export async function listDeployments(tx: Tx, organisationId: string): Promise<Deployment[]> {
+  return tx.deployment.findMany({
+    where: { organisationId },
+    select: deploymentSelect,
+    orderBy: [{ priority: "asc" }, { id: "asc" }],
+  });
+}
+
 export async function insertDeployment(tx: Tx, row: Omit<Deployment, "disabledAt">): Promise<Deployment> {
   return tx.deployment.create({ data: row, select: deploymentSelect });
 }

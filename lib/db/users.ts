@@ -68,3 +68,9 @@ export async function countMembers(tx: Tx, consumerId: string, role: Membership[
 export async function deleteMembership(tx: Tx, id: string): Promise<void> {
   await tx.membership.delete({ where: { id } });
 }
+
+/** Names of these people, by id. */
+export async function listUserNames(tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await tx.user.findMany({ where: { id: { in: [...ids] } }, select: { id: true, name: true } });
+  return new Map(rows.map((row) => [row.id, row.name]));
+}

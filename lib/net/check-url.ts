@@ -35,6 +35,8 @@ const MESSAGES: Readonly<Record<UrlRefusal, string>> = {
   metadata: "The host is a metadata service of a cloud.",
 };
 
+export const URL_REFUSALS = Object.keys(MESSAGES) as readonly UrlRefusal[];
+
 /** A sentence for the person who configured the URL. */
 export function refusalMessage(reason: UrlRefusal): string {
   return MESSAGES[reason];

@@ -1,6 +1,6 @@
 import { writeResult } from "@/lib/contracts/common";
 import { providerList, upsertProviderInput } from "@/lib/contracts/models";
-import { readProviders, writeProvider } from "@/lib/console/catalogue";
+import { readProviders, writeProvider } from "@/lib/console/providers";
 import { noQuery, readRoute, writeRoute } from "@/lib/console/route";
 
 export const GET = readRoute({ action: "model.read", query: noQuery, answer: providerList }, ({ who }) =>

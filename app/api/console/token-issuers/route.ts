@@ -1,6 +1,6 @@
 import { writeResult } from "@/lib/contracts/common";
 import { saveTokenIssuerInput, tokenIssuerList } from "@/lib/contracts/token-issuers";
-import { readTokenIssuers, writeTokenIssuer } from "@/lib/console/catalogue";
+import { readTokenIssuers, writeTokenIssuer } from "@/lib/console/token-issuers";
 import { noQuery, readRoute, writeRoute } from "@/lib/console/route";
 
 export const GET = readRoute({ action: "organisation.update", query: noQuery, answer: tokenIssuerList }, ({ who }) =>

@@ -1,5 +1,5 @@
 import { nothing, writeResult } from "@/lib/contracts/common";
-import { writeIssuerRemoval } from "@/lib/console/catalogue";
+import { writeIssuerRemoval } from "@/lib/console/token-issuers";
 import { writeRoute } from "@/lib/console/route";
 
 export const DELETE = writeRoute(

@@ -1,0 +1,6 @@
+import type { DeploymentView, ProviderView } from "@/lib/contracts/models";
+
+/** What is open beside the page; null in place of the edited thing makes a new one. */
+export type ProviderPanel =
+  | { readonly kind: "provider"; readonly provider: ProviderView | null }
+  | { readonly kind: "deployment"; readonly provider: ProviderView; readonly deployment: DeploymentView | null };

@@ -1,0 +1,85 @@
+"use client";
+import { Plus } from "lucide-react";
+import { useTranslations } from "next-intl";
+import Link from "next/link";
+import { useState } from "react";
+import type { ReactElement } from "react";
+import { QueryError } from "@/components/query/query-error";
+import { PageHeader } from "@/components/shell/page-header";
+import { Button } from "@/components/ui/button";
+import { Card } from "@/components/ui/card";
+import { EmptyState, Notice } from "@/components/ui/notice";
+import { Skeleton } from "@/components/ui/skeleton";
+import type { ProviderList } from "@/lib/contracts/models";
+import { DeploymentDrawer } from "./deployment-drawer";
+import { ProviderCard } from "./provider-card";
+import { ProviderDrawer } from "./provider-drawer";
+import type { ProviderPanel } from "./provider-panel";
+import { useProviders } from "./use-providers";
+
+function Panel({
+  panel,
+  list,
+  onClose,
+}: {
+  readonly panel: ProviderPanel | null;
+  readonly list: ProviderList;
+  readonly onClose: () => void;
+}): ReactElement | null {
+  if (panel === null) return null;
+  return panel.kind === "provider" ? (
+    <ProviderDrawer list={list} provider={panel.provider} onClose={onClose} />
+  ) : (
+    <DeploymentDrawer list={list} provider={panel.provider} deployment={panel.deployment} onClose={onClose} />
+  );
+}
+
+export function ProvidersPage(): ReactElement {
+  const t = useTranslations("providers");
+  const { data: list, error, refetch } = useProviders();
+  const [panel, setPanel] = useState<ProviderPanel | null>(null);
+  const add =
+    list?.canWrite === true ? (
+      <Button variant="primary" onClick={() => setPanel({ kind: "provider", provider: null })}>
+        <Plus aria-hidden /> {t("create")}
+      </Button>
+    ) : undefined;
+  return (
+    <>
+      <PageHeader title={t("title")} lead={t("lead")} actions={add} />
+      {error === null ? null : (
+        <div className="mb-4">
+          <QueryError error={error} onRetry={() => void refetch()} />
+        </div>
+      )}
+      {list === undefined ? (
+        error === null ? (
+          <Skeleton className="h-96" />
+        ) : null
+      ) : (
+        <>
+          {list.canWrite && list.models.length === 0 ? (
+            <Notice className="mb-4">
+              {t("noModels")}{" "}
+              <Link href="/prices" className="text-brand underline underline-offset-4">
+                {t("toModels")}
+              </Link>
+            </Notice>
+          ) : null}
+          {list.providers.length === 0 ? (
+            <Card>
+              <EmptyState title={t("emptyTitle")} body={t("emptyBody")} action={add} />
+            </Card>
+          ) : (
+            <div className="grid gap-4">
+              {list.providers.map((provider) => (
+                <ProviderCard key={provider.id} list={list} provider={provider} onOpen={setPanel} />
+              ))}
+            </div>
+          )}
+          <Panel panel={panel} list={list} onClose={() => setPanel(null)} />
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,131 @@
+/** Policies with their versions and where they are put: what the console shows, and its writes. */
+import "server-only";
+import type { WriteResult } from "@/lib/contracts/common";
+import type {
+  ActivatePolicyInput,
+  AssignPolicyInput,
+  CreatePolicyInput,
+  PolicyList,
+  PolicyView,
+  PublishPolicyVersionInput,
+} from "@/lib/contracts/policies";
+import { groupedBy } from "@/lib/control/grouped";
+import { activatePolicyVersion, assignPolicy, createPolicy, publishPolicyVersion } from "@/lib/control/policies";
+import { listKeysWithPolicy } from "@/lib/db/api-keys";
+import { listOpenRollouts, listPolicies, listPolicyVersions } from "@/lib/db/policies";
+import { listUserNames } from "@/lib/db/users";
+import { controlFor } from "./control";
+import { isPermitted } from "./principal";
+import type { ConsolePrincipal } from "./principal";
+import type { WriteCall } from "./route";
+import { services } from "./services";
+import { readTree, toOrganisationView } from "./snapshot";
+import { chainOf, pathOf, visibleTree, walkVisible } from "./tree";
+import type { ConsumerTree } from "./tree";
+import type { WithId } from "./writes";
+
+/** Of one policy; the one in force is always among them. */
+const SHOWN_VERSIONS = 50;
+
+type NoParams = Record<string, never>;
+type Targets = ReadonlyMap<string, PolicyView["targets"]>;
+
+function namesOf(tree: ConsumerTree, id: string): string[] {
+  return chainOf(tree, id).map((row) => row.name);
+}
+
+/** By policy id. Nodes that the person may not see are left out, like everywhere. */
+async function readTargets(who: ConsolePrincipal, tree: ConsumerTree): Promise<Targets> {
+  const visible = visibleTree(tree, who.principal, "policy.read");
+  const keys = await listKeysWithPolicy(services().db.pool, who.organisation.id);
+  const found = [
+    ...[...tree.byId.values()]
+      .filter((row) => !row.archived && visible.has(row.id))
+      .map(({ id, kind, policyId }) => ({ policyId, target: { id, kind, path: namesOf(tree, id) } })),
+    ...keys
+      .filter((key) => visible.has(key.appId))
+      .map(({ id, name, appId, policyId }) => ({
+        policyId,
+        target: { id, kind: "key" as const, path: [...namesOf(tree, appId), name] },
+      })),
+  ];
+  const byPolicy = groupedBy(found, (one) => one.policyId ?? "");
+  return new Map([...byPolicy].map(([id, group]) => [id, group.map((one) => one.target)]));
+}
+
+export async function readPolicies(who: ConsolePrincipal): Promise<PolicyList> {
+  const { db, clock } = services();
+  const { id: organisationId } = who.organisation;
+  const [policies, tree] = await Promise.all([
+    listPolicies(db.prisma, organisationId),
+    readTree(services(), organisationId),
+  ]);
+  const [versions, rollouts, targets] = await Promise.all([
+    Promise.all(policies.map((policy) => listPolicyVersions(db.prisma, policy.id))),
+    listOpenRollouts(
+      db.prisma,
+      policies.map((policy) => policy.id),
+    ),
+    readTargets(who, tree),
+  ]);
+  const authors = await listUserNames(db.prisma, [...new Set(versions.flat().flatMap((row) => row.createdById ?? []))]);
+  const assignable = visibleTree(tree, who.principal, "policy.assign");
+  return {
+    organisation: toOrganisationView(who.organisation),
+    readAtMs: clock.nowMs(),
+    policies: policies.map(({ id, name, activeVersionId }, index) => {
+      const rollout = rollouts.find((row) => row.policyId === id);
+      const own = (versions[index] ?? []).filter((row, place) => place < SHOWN_VERSIONS || row.id === activeVersionId);
+      return {
+        ...{ id, name, activeVersionId },
+        versions: own.map((row) => ({
+          ...{ id: row.id, number: row.number, document: row.document, note: row.note },
+          author: authors.get(row.createdById ?? "") ?? null,
+          createdAtMs: row.createdAt.getTime(),
+        })),
+        rollout:
+          rollout === undefined
+            ? null
+            : {
+                versionNumber: own.find((row) => row.id === rollout.policyVersionId)?.number ?? 0,
+                percent: rollout.percent,
+              },
+        targets: targets.get(id) ?? [],
+      };
+    }),
+    nodes: walkVisible(tree, assignable).map(({ row: { id, kind, policyId } }) => ({
+      ...{ id, kind, policyId },
+      path: namesOf(tree, id),
+    })),
+    canWrite: isPermitted(who, "policy.write", pathOf(tree, organisationId)),
+    canPrice: isPermitted(who, "price.write", pathOf(tree, organisationId)),
+  };
+}
+
+export async function writeNewPolicy(call: WriteCall<NoParams, CreatePolicyInput>): Promise<WriteResult> {
+  const { principal, organisation } = call.who;
+  const input = { ...call.input, organisationId: organisation.id };
+  const { policy, auditId } = await createPolicy(controlFor("policy.create", call), principal, input);
+  return { id: policy.id, auditId, undoable: false };
+}
+
+export async function writePolicyVersion(call: WriteCall<WithId, PublishPolicyVersionInput>): Promise<WriteResult> {
+  const { principal, organisation } = call.who;
+  const input = { ...call.input, organisationId: organisation.id, policyId: call.params.id };
+  const { version, auditId } = await publishPolicyVersion(controlFor("policy.publish", call), principal, input);
+  return { id: version.id, auditId, undoable: false };
+}
+
+export async function writePolicyActivation(call: WriteCall<WithId, ActivatePolicyInput>): Promise<WriteResult> {
+  const { principal, organisation } = call.who;
+  const input = { ...call.input, organisationId: organisation.id, policyId: call.params.id };
+  const { policy, auditId } = await activatePolicyVersion(controlFor("policy.activate", call), principal, input);
+  return { id: policy.id, auditId, undoable: false };
+}
+
+export async function writePolicyAssignment(call: WriteCall<NoParams, AssignPolicyInput>): Promise<WriteResult> {
+  const { principal, organisation } = call.who;
+  const input = { ...call.input, organisationId: organisation.id };
+  const { auditId } = await assignPolicy(controlFor("policy.assign", call), principal, input);
+  return { id: call.input.consumerId ?? call.input.apiKeyId ?? "", auditId, undoable: false };
+}
