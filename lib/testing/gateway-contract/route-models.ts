@@ -14,7 +14,9 @@ import type { GatewayHost } from "./host";
 export interface RouteModel {
   readonly name: string;
   readonly kind: string;
-  readonly rates: PriceRates;
+  /** Null: the model has no price. */
+  readonly rates: PriceRates | null;
+  readonly isExternal?: boolean;
   /** As the provider knows it; the name unless given. */
   readonly upstreamModel?: string;
 }
@@ -100,6 +102,8 @@ export interface Place {
   readonly upstreamModel?: string;
   readonly priority?: number;
   readonly weight?: number;
+  readonly region?: string;
+  readonly timeouts?: Partial<Record<"connectTimeoutMs" | "firstByteTimeoutMs" | "idleTimeoutMs", number>>;
 }
 
 /** Adds a model at the places named, in order of their priority; not yet published. */
@@ -122,16 +126,23 @@ export async function addModel(
     kind,
     maxOutputTokens,
     contextTokens: null,
-    isExternal: false,
+    isExternal: model.isExternal ?? false,
   });
   for (const [index, place] of places.entries()) {
     await insertDeployment(prisma, {
       ...{ id: newId("dep", nowMs), organisationId, modelId: id, providerId: place.providerId },
       upstreamModel: place.upstreamModel ?? model.upstreamModel ?? name,
-      ...{ weight: place.weight ?? 1, priority: place.priority ?? index, region: null, timeoutMs: 30_000 },
-      ...{ connectTimeoutMs: null, firstByteTimeoutMs: null, idleTimeoutMs: null },
+      ...{ weight: place.weight ?? 1, priority: place.priority ?? index, region: place.region ?? null },
+      ...{
+        timeoutMs: 30_000,
+        connectTimeoutMs: null,
+        firstByteTimeoutMs: null,
+        idleTimeoutMs: null,
+        ...place.timeouts,
+      },
     });
   }
+  if (rates === null) return;
   await insertPrice(prisma, {
     ...{ id: newId("prc", nowMs), organisationId, modelId: id, currency: "USD", rates, source: "test" },
     ...{ importId: null, effectiveFrom: new Date(0), effectiveTo: null, createdById: null },
