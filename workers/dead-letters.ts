@@ -5,7 +5,7 @@ import type { JobProducer } from "@/lib/queues/producer";
 import { listDeadUsage, retryDeadUsage } from "@/lib/redis/usage-stream";
 import { createWorkerServices } from "@/lib/wiring/worker";
 import type { WorkerServices } from "@/lib/wiring/worker";
-import { QUEUE_SETTINGS } from "./registry";
+import { QUEUE_SETTINGS } from "./queue-settings";
 
 const MAX_SHOWN = 200;
 

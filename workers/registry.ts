@@ -1,6 +1,6 @@
-/** One row a queue and one a job: who runs it, how many at once, how often it is tried. */
+/** One row a job: who runs it. */
 import { Worker } from "bullmq";
-import type { JobName, JobPayload, QueueName } from "@/lib/queues/jobs";
+import type { JobName, JobPayload } from "@/lib/queues/jobs";
 import { QUEUE_PREFIX } from "@/lib/queues/producer";
 import type { WorkerContext } from "./context";
 import { alertDispatch } from "./processors/alert-dispatch";
@@ -10,23 +10,12 @@ import { periodRoll } from "./processors/period-roll";
 import { recordPrune } from "./processors/record-prune";
 import { reservationSweep } from "./processors/reservation-sweep";
 import { snapshotCompile } from "./processors/snapshot-compile";
+import { webhookDelivery } from "./processors/webhooks";
+import { QUEUE_SETTINGS } from "./queue-settings";
 import { runProcessor } from "./run-processor";
 
 export type Processors = {
   readonly [Name in JobName]: (context: WorkerContext, payload: JobPayload<Name>) => Promise<Record<string, number>>;
-};
-
-export interface QueueSettings {
-  readonly concurrency: number;
-  readonly attempts: number;
-  /** First pause between attempts; it doubles. */
-  readonly backoffMs: number;
-}
-
-export const QUEUE_SETTINGS: Readonly<Record<QueueName, QueueSettings>> = {
-  maintenance: { concurrency: 2, attempts: 3, backoffMs: 2_000 },
-  snapshots: { concurrency: 1, attempts: 5, backoffMs: 1_000 },
-  alerts: { concurrency: 4, attempts: 8, backoffMs: 2_000 },
 };
 
 const PROCESSORS: Processors = {
@@ -37,6 +26,7 @@ const PROCESSORS: Processors = {
   "period-roll": periodRoll,
   reconcile: ledgerReconcile,
   "alert-dispatch": alertDispatch,
+  "webhook-delivery": webhookDelivery,
 };
 
 /** Starts a BullMQ worker a queue. They wait for the queues' Redis where it is away. */

@@ -16,6 +16,7 @@ import { refusalDrain } from "./processors/refusal-drain";
 import { reservationSweep } from "./processors/reservation-sweep";
 import { snapshotCompile } from "./processors/snapshot-compile";
 import { thresholdAlerts } from "./processors/threshold-alerts";
+import { webhookDispatch } from "./processors/webhooks";
 import { pause } from "./settlement/pause";
 
 export const SCHEDULES: readonly Schedule[] = [
@@ -38,6 +39,7 @@ const TICKS: readonly Tick[] = [
   { name: "threshold-alerts", everyMs: 1_000, run: thresholdAlerts },
   { name: "refusal-drain", everyMs: 1_000, run: refusalDrain },
   { name: "deferred-calls", everyMs: 1_000, run: deferredCalls },
+  { name: "webhook-dispatch", everyMs: 1_000, run: webhookDispatch },
   { name: "counter-corrections", everyMs: 5_000, run: counterCorrections },
 ];
 

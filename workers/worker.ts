@@ -7,7 +7,8 @@ import { createProducer } from "@/lib/queues/producer";
 import { createWorkerServices } from "@/lib/wiring/worker";
 import type { WorkerContext } from "./context";
 import { startHealthServer } from "./health-server";
-import { QUEUE_SETTINGS, startQueueWorkers } from "./registry";
+import { QUEUE_SETTINGS } from "./queue-settings";
+import { startQueueWorkers } from "./registry";
 import { SCHEDULES, startTicks } from "./schedules";
 import { SettlementLoop } from "./settlement/loop";
 

@@ -20,6 +20,16 @@ export function issuerSecretContext(organisationId: string, issuerId: string): s
   return `issuer:${organisationId}:${issuerId}`;
 }
 
+/** The additional data of the secret that an organisation's webhooks are signed with. */
+export function webhookSecretContext(organisationId: string): string {
+  return `webhook:${organisationId}`;
+}
+
+/** The additional data of the address that a webhook is posted to. */
+export function webhookTargetContext(organisationId: string, deliveryId: string): string {
+  return `webhook-target:${organisationId}:${deliveryId}`;
+}
+
 /** A key of 32 bytes for one purpose, so that what is sealed for one is never opened for another (HKDF, RFC 5869). */
 export function deriveKey(masterKey: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync("sha256", masterKey, Buffer.alloc(0), `spillway ${purpose}`, 32));

@@ -4,6 +4,7 @@
  * lease, under the same name, so that an answer it had is replayed; where there is none, nobody knows what came of it, its hold is
  * the sweeper's, and the call has failed.
  */
+import { sealSecret, webhookTargetContext } from "@/lib/config/secret-box";
 import {
   claimDeferredCalls,
   currentKeyHash,
@@ -14,9 +15,10 @@ import {
   postponeDeferredCall,
   renewDeferredClaim,
 } from "@/lib/db/deferred-calls";
-import type { ClaimedDeferredCall, DeferredCallEnd } from "@/lib/db/deferred-calls";
+import type { ClaimedDeferredCall, DeferredCallEnd, DeferredEndNotice } from "@/lib/db/deferred-calls";
 import type { DeferredAnswer, DeferredFacts, DeferredRequest } from "@/lib/domain/deferred-call";
 import { deferredEndOf, deferredPauseMs } from "@/lib/domain/deferred-call";
+import { deferredCallEvent } from "@/lib/domain/webhook";
 import type { DeferredBoxes } from "@/lib/redis/deferred-calls";
 import { moveDeferred, readHandedOver, removeHandedOver } from "@/lib/redis/deferred-calls";
 import type { BookkeepingDeps } from "./bookkeeping";
@@ -40,6 +42,7 @@ export interface DeferredRunResult {
 }
 
 export interface DeferredDeps extends Pick<BookkeepingDeps, "db" | "store" | "clock"> {
+  readonly masterKey: Buffer;
   readonly boxes: DeferredBoxes;
   /** Never rejects for what becomes of the call: that is its answer. */
   readonly run: (order: DeferredRunOrder) => Promise<DeferredRunResult>;
@@ -72,15 +75,50 @@ function factsOf(call: ClaimedDeferredCall): DeferredFacts {
   return { id, apiKeyId, appId, createdMs, deadlineMs, keepSeconds };
 }
 
-type End = Omit<DeferredCallEnd, "endedMs">;
+interface End extends Omit<DeferredCallEnd, "endedMs" | "answerBox"> {
+  readonly answer?: DeferredAnswer;
+}
+
+/** Undefined where it was sealed under a master key of before. */
+function opened({ boxes }: DeferredDeps, call: ClaimedDeferredCall): DeferredRequest | undefined {
+  try {
+    return boxes.openRequest(call.organisationId, call.id, call.box);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is told of the end, where the call or its policy named somebody to tell. */
+function noticeOf(
+  deps: DeferredDeps,
+  call: ClaimedDeferredCall,
+  ended: End,
+  endedMs: number,
+): DeferredEndNotice | null {
+  const url = opened(deps, call)?.webhook;
+  if (url === undefined) return null;
+  const { state, code, answer } = ended;
+  const requestId = answer?.requestId ?? null;
+  const event = deferredCallEvent(url, factsOf(call), {
+    state,
+    code,
+    endedMs,
+    requestId,
+    status: answer?.status ?? null,
+  });
+  const context = webhookTargetContext(call.organisationId, event.id);
+  return { id: event.id, targetBox: sealSecret(deps.masterKey, url, context), payload: event.payload };
+}
 
 /** First where gateways look, then where it is kept: a worker that dies in between ends it again. */
 async function end(deps: DeferredDeps, call: ClaimedDeferredCall, ended: End): Promise<void> {
-  const nowMs = deps.clock.nowMs();
-  const { state, code, answerBox } = ended;
+  const endedMs = deps.clock.nowMs();
+  const { state, code, answer } = ended;
+  const answerBox = answer ? deps.boxes.seal("answer", call.organisationId, call.id, answer) : null;
   const move = { facts: factsOf(call), from: ["pending", "running"] as const, to: state, code, answerBox };
-  await moveDeferred(deps.store.redis, call.organisationId, nowMs, move);
-  await endDeferredCall(deps.db.pool, call.id, { ...ended, endedMs: nowMs });
+  await moveDeferred(deps.store.redis, call.organisationId, endedMs, move);
+  const notice = noticeOf(deps, call, ended, endedMs);
+  await endDeferredCall(deps.db.pool, call.id, { state, code, answerBox, endedMs }, notice);
 }
 
 /** First where it is kept, where a call that is another worker's by now stays as it is; then where gateways look. */
@@ -102,7 +140,7 @@ function codeOf(answer: DeferredAnswer): string {
 async function conclude(deps: DeferredDeps, call: ClaimedDeferredCall, run: DeferredRunResult): Promise<void> {
   const { answer, mayBeServed } = run;
   if (answer.status === 409 && codeOf(answer) === "idempotency_not_kept") {
-    await end(deps, call, { state: "failed", code: "outcome_unknown", answerBox: null });
+    await end(deps, call, { state: "failed", code: "outcome_unknown" });
     return;
   }
   const meaning = deferredEndOf(answer.status);
@@ -112,21 +150,11 @@ async function conclude(deps: DeferredDeps, call: ClaimedDeferredCall, run: Defe
     return;
   }
   if (answer.body.length > MAX_ANSWER_LENGTH) {
-    await end(deps, call, { state: "failed", code: "answer_too_large", answerBox: null });
+    await end(deps, call, { state: "failed", code: "answer_too_large" });
     return;
   }
-  const answerBox = deps.boxes.seal("answer", call.organisationId, call.id, answer);
   const isDone = meaning === "done";
-  await end(deps, call, { state: isDone ? "done" : "failed", code: isDone ? null : codeOf(answer), answerBox });
-}
-
-/** Undefined where it was sealed under a master key of before. */
-function opened({ boxes }: DeferredDeps, call: ClaimedDeferredCall): DeferredRequest | undefined {
-  try {
-    return boxes.openRequest(call.organisationId, call.id, call.box);
-  } catch {
-    return undefined;
-  }
+  await end(deps, call, { state: isDone ? "done" : "failed", code: isDone ? null : codeOf(answer), answer });
 }
 
 async function runOne(deps: DeferredDeps, call: ClaimedDeferredCall): Promise<void> {
@@ -134,22 +162,22 @@ async function runOne(deps: DeferredDeps, call: ClaimedDeferredCall): Promise<vo
   const { organisationId, id, wasSent } = call;
   // What was sent may have an answer, and has cost money: it is not thrown away.
   if (nowMs >= call.deadlineMs && !wasSent) {
-    await end(deps, call, { state: "expired", code: "deadline_passed", answerBox: null });
+    await end(deps, call, { state: "expired", code: "deadline_passed" });
     return;
   }
   const move = { facts: factsOf(call), from: ["pending", "running"] as const, to: "running" as const };
   if (!(await moveDeferred(deps.store.redis, organisationId, nowMs, move))) {
-    await endDeferredCall(deps.db.pool, id, { state: "cancelled", code: null, answerBox: null, endedMs: nowMs });
+    await end(deps, call, { state: "cancelled", code: null });
     return;
   }
   const keyHash = await currentKeyHash(deps.db.pool, organisationId, call.apiKeyId, nowMs);
   if (keyHash === undefined) {
-    await end(deps, call, { state: "failed", code: "invalid_api_key", answerBox: null });
+    await end(deps, call, { state: "failed", code: "invalid_api_key" });
     return;
   }
   const request = opened(deps, call);
   if (!request) {
-    await end(deps, call, { state: "failed", code: "request_unreadable", answerBox: null });
+    await end(deps, call, { state: "failed", code: "request_unreadable" });
     return;
   }
   const renewing = setInterval(() => {

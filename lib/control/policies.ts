@@ -26,16 +26,18 @@ import {
   updatePolicy,
   updateRollout,
 } from "@/lib/db/policies";
+import { findWebhookSecret } from "@/lib/db/webhook-secrets";
 import type { Policy, PolicyVersion, Rollout } from "@/lib/domain/entities";
 import { AppError } from "@/lib/domain/fault";
 import { newId } from "@/lib/domain/ids";
-import type { FallbackPrice } from "@/lib/domain/policy";
+import type { FallbackPrice, WebhookPolicy } from "@/lib/domain/policy";
 import type { Principal } from "@/lib/domain/role";
 import { isSuspicious } from "@/lib/pricing/price-lint";
 import { requireKey } from "./api-keys";
 import { changeOrganisation, found, notFound } from "./change";
 import type { Change } from "./change";
 import type { ControlDeps } from "./deps";
+import { requireOutbound } from "./outbound";
 import { invalidFields, parseInput } from "./validate";
 
 interface PolicyRef {
@@ -74,6 +76,7 @@ export async function publishPolicyVersion(
     const before = found(await findPolicy(change.tx, organisationId, policyId));
     if (activate) await refuseOpenRollout(change, policyId);
     const newest = (await listPolicyVersions(change.tx, policyId))[0];
+    await requireWebhook(deps, change, document.deferral?.webhook);
     await requireFallback(change, document.fallbackPrice, newest?.document.fallbackPrice, confirmSuspicious);
     const version = await insertPolicyVersion(change.tx, {
       id: newId("pv", change.nowMs),
@@ -89,6 +92,15 @@ export async function publishPolicyVersion(
     const auditId = await change.audit({ ...about(activate ? "publish" : "draft", policyId), before, after: version });
     return { version, policy, auditId };
   });
+}
+
+/** Webhooks go where they may, and only signed. */
+async function requireWebhook(deps: ControlDeps, change: Change, webhook: WebhookPolicy | undefined): Promise<void> {
+  if (webhook === undefined) return;
+  if (webhook.url !== undefined) requireOutbound(deps.outbound, "document.deferral.webhook.url", webhook.url);
+  if ((await findWebhookSecret(change.tx, change.organisation.id)) === null) {
+    throw invalidFields({ "document.deferral.webhook": "webhook_secret_missing" });
+  }
 }
 
 /** A fallback price is a price: it takes the right to write them, and a suspicious one must be confirmed. */

@@ -1,5 +1,6 @@
 /** Deferred calls: taken over from the gateways, claimed by one worker at a time, ended once. */
 import type { DeferredState } from "@/lib/domain/deferred-call";
+import type { WebhookPayload } from "@/lib/domain/webhook";
 import type { SqlClient } from "./pool";
 
 export interface NewDeferredCall {
@@ -142,13 +143,38 @@ export interface DeferredCallEnd {
   readonly endedMs: number;
 }
 
-/** Ends a call, once. */
-export async function endDeferredCall(client: SqlClient, id: string, end: DeferredCallEnd): Promise<void> {
+/** What is told of the end, with its address sealed. */
+export interface DeferredEndNotice {
+  readonly id: string;
+  readonly targetBox: Buffer;
+  readonly payload: WebhookPayload;
+}
+
+/** Ends a call, once, and writes down what is to be told of it in the same statement. */
+export async function endDeferredCall(
+  client: SqlClient,
+  id: string,
+  end: DeferredCallEnd,
+  notice: DeferredEndNotice | null,
+): Promise<void> {
   await client.query(
-    `UPDATE deferred_calls SET state = $2, code = $3, answer_box = $4, claimed_until = NULL, ended_at = to_timestamp($5::float8 / 1000.0),
-       prune_at = to_timestamp($5::float8 / 1000.0) + make_interval(secs => keep_seconds)
-     WHERE id = $1 AND ended_at IS NULL`,
-    [id, end.state, end.code, end.answerBox, end.endedMs],
+    `WITH ended AS (
+       UPDATE deferred_calls SET state = $2, code = $3, answer_box = $4, claimed_until = NULL, ended_at = to_timestamp($5::float8 / 1000.0),
+         prune_at = to_timestamp($5::float8 / 1000.0) + make_interval(secs => keep_seconds)
+       WHERE id = $1 AND ended_at IS NULL RETURNING organisation_id, ended_at)
+     INSERT INTO webhook_deliveries (id, organisation_id, target_box, payload, created_at)
+     SELECT $6, organisation_id, $7, $8, ended_at FROM ended WHERE $6::text IS NOT NULL
+     ON CONFLICT (id) DO NOTHING`,
+    [
+      id,
+      end.state,
+      end.code,
+      end.answerBox,
+      end.endedMs,
+      notice?.id ?? null,
+      notice?.targetBox ?? null,
+      notice && JSON.stringify(notice.payload),
+    ],
   );
 }
 

@@ -21,6 +21,8 @@ export interface DeferredRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Where its end is told; absent where nobody asked. */
+  readonly webhook?: string | undefined;
 }
 
 /** An answer: sealed wherever it is stored. */

@@ -31,7 +31,8 @@ export type IdPrefix =
   | "req"
   | "rlm"
   | "rol"
-  | "usr";
+  | "usr"
+  | "whk";
 
 function encodeTime(timeMs: number): string {
   let rest = Math.floor(timeMs);

@@ -62,6 +62,18 @@ export type FallbackPrice = z.infer<typeof fallbackPriceSchema>;
 
 export const FALLBACK_PRICE_ID = "fallback";
 
+/** Where the ends of deferred calls are told. Absent: nowhere, whatever a caller names. */
+export const webhookPolicySchema = z.strictObject({
+  /** For calls that name none. Say nothing secret in it: deliveries are proved by their signature. */
+  url: z.string().max(2048, "too_long").optional(),
+  /** Hosts that a caller may name: `hooks.example.com`, or `*.example.com` for every name below. */
+  hosts: z
+    .array(z.string().regex(/^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*$/u, "host_malformed"))
+    .max(50)
+    .default([]),
+});
+export type WebhookPolicy = z.infer<typeof webhookPolicySchema>;
+
 const modelPattern = z.string().min(1).max(200);
 
 export const policyDocumentSchema = z.strictObject({
@@ -107,10 +119,13 @@ export const policyDocumentSchema = z.strictObject({
         .min(60)
         .max(7 * 86_400)
         .default(86_400),
+      webhook: webhookPolicySchema.optional(),
     })
     .optional(),
 });
 export type PolicyDocument = z.infer<typeof policyDocumentSchema>;
+
+export type DeferralPolicy = NonNullable<PolicyDocument["deferral"]>;
 
 /** The merged policy of one caller: every setting has a value. */
 export interface EffectivePolicy {
@@ -135,7 +150,7 @@ export interface EffectivePolicy {
   readonly answerKeepSeconds: number;
   readonly retryWindowSeconds: number;
   /** Null: no call may wait. */
-  readonly deferral: { readonly deadlineSeconds: number; readonly keepSeconds: number } | null;
+  readonly deferral: DeferralPolicy | null;
 }
 
 export const DEFAULT_OUTPUT_CAP_TOKENS = 4096;

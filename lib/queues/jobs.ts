@@ -8,6 +8,7 @@ export const QUEUES = {
   maintenance: "maintenance",
   snapshots: "snapshots",
   alerts: "alerts",
+  webhooks: "webhooks",
 } as const;
 export type QueueName = (typeof QUEUES)[keyof typeof QUEUES];
 
@@ -19,6 +20,7 @@ export const JOBS = {
   reconcile: { queue: QUEUES.maintenance, payload: z.object({ organisationId: z.string().optional() }) },
   "snapshot-compile": { queue: QUEUES.snapshots, payload: z.object({ organisationId: z.string().optional() }) },
   "alert-dispatch": { queue: QUEUES.alerts, payload: z.object({ alertId: z.string() }) },
+  "webhook-delivery": { queue: QUEUES.webhooks, payload: z.object({ deliveryId: z.string() }) },
 } as const;
 export type JobName = keyof typeof JOBS;
 export type JobPayload<Name extends JobName> = z.infer<(typeof JOBS)[Name]["payload"]>;

@@ -49,16 +49,17 @@ export interface DeferralRig {
   close(): Promise<void>;
 }
 
-export async function startDeferralRig(): Promise<DeferralRig> {
-  const bench = await startTestBench(await testDatabaseUrl(), testRedisUrl());
+export async function startDeferralRig(redisUrl = testRedisUrl()): Promise<DeferralRig> {
+  const bench = await startTestBench(await testDatabaseUrl(), redisUrl);
   const gateway = await bench.gateway();
-  const settings = { redisUrl: testRedisUrl(), pepper: TEST_PEPPER, masterKey: TEST_MASTER_KEY };
+  const settings = { redisUrl, pepper: TEST_PEPPER, masterKey: TEST_MASTER_KEY };
   const runner = createDeferredRunner({ ...settings, outboundAllow: ["127.0.0.1"] });
   let aheadMs = 0;
   const deps: DeferredDeps = {
     db: bench.control.db,
     store: bench.store,
     clock: { nowMs: () => Date.now() + aheadMs },
+    masterKey: TEST_MASTER_KEY,
     boxes: new DeferredBoxes(TEST_MASTER_KEY),
     run: (order) => runner.run(order),
   };

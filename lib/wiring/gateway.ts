@@ -19,7 +19,9 @@ import { KnownKeys } from "@/lib/gateway/known-keys";
 import { mayUseRoute } from "@/lib/identity/scopes";
 import { FileJournal } from "@/lib/journal/file-journal";
 import { refusedBodyMember } from "@/lib/net/body-rules";
+import { checkUrl } from "@/lib/net/check-url";
 import { headersForCaller } from "@/lib/net/header-rules";
+import type { OutboundPolicy } from "@/lib/net/outbound-policy";
 import { outboundPolicy } from "@/lib/net/outbound-policy";
 import { adapterOf } from "@/lib/providers/adapters";
 import { createHttpClient } from "@/lib/providers/http-client";
@@ -132,6 +134,11 @@ function ledgerOf(
   });
 }
 
+function refusalOfUrl(url: string, policy: OutboundPolicy): string | null {
+  const checked = checkUrl(url, policy);
+  return checked.ok ? null : checked.message;
+}
+
 function claimsOf({ masterKey, leaseMs, claims }: GatewaySettings, connection: HotConnection) {
   return createCallClaims({ connection, masterKey, sleep, ...(leaseMs === undefined ? {} : { leaseMs }), ...claims });
 }
@@ -163,6 +170,7 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
     mayUsePath: (scopes, path) => mayUseRoute(scopes, path, true),
     adapterOf,
     answerHeaders: headersForCaller,
+    urlRefusal: (url) => refusalOfUrl(url, outbound),
     bodyGuard: (body) => refusedBodyMember(body, outbound) ?? null,
     estimator,
     breakers: new Breakers(),

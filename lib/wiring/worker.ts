@@ -3,6 +3,7 @@ import { verifyRequestTag } from "@/lib/config/request-tag";
 import { outboundAllowList } from "@/lib/config/env";
 import type { WorkerEnv } from "@/lib/config/env";
 import type { DeferredDeps } from "@/lib/control/deferred-calls";
+import type { WebhookDeps } from "@/lib/control/webhook-deliveries";
 import type { ReconcileDeps } from "@/lib/control/reconciliation";
 import type { RecoveryDeps } from "@/lib/control/recovery";
 import { drainChanges, publishAll } from "@/lib/control/snapshots";
@@ -19,10 +20,12 @@ import { createLogger } from "@/lib/telemetry/logger";
 import type { BookkeepingMetrics } from "@/lib/telemetry/metrics";
 import { createBookkeepingMetrics } from "@/lib/telemetry/metrics";
 import { createDeferredRunner } from "./deferred-runner";
+import { createWebhookPost } from "./webhook-post";
 
 export interface WorkerServices {
   readonly deps: RecoveryDeps & ReconcileDeps;
   readonly deferred: DeferredDeps;
+  readonly webhooks: WebhookDeps;
   readonly metrics: BookkeepingMetrics;
   readonly reader: WaitingRedis;
   readonly queueUrl: string;
@@ -68,6 +71,7 @@ export function createWorkerServices(env: Settings): WorkerServices {
       log.error({ err: error, requestId }, "a deferred call failed in a way no branch foresaw");
     },
   });
+  const webhooks = createWebhookPost(outboundAllowList(env));
   const control = { db, redis: publisher, clock: systemClock };
   return {
     deps: {
@@ -81,7 +85,8 @@ export function createWorkerServices(env: Settings): WorkerServices {
       verifyTag: (tag) => verifyRequestTag(pepper, tag),
       fetchBillPage,
     },
-    deferred: { db, store, clock: systemClock, boxes: new DeferredBoxes(masterKey), run: runner.run },
+    deferred: { db, store, clock: systemClock, masterKey, boxes: new DeferredBoxes(masterKey), run: runner.run },
+    webhooks: { db, clock: systemClock, masterKey, post: webhooks.post },
     metrics: createBookkeepingMetrics(),
     reader,
     queueUrl: env.REDIS_QUEUE_URL ?? env.REDIS_URL,
@@ -100,6 +105,7 @@ export function createWorkerServices(env: Settings): WorkerServices {
     },
     close: async () => {
       await runner.close();
+      await webhooks.close();
       reader.disconnect();
       publisher.disconnect();
       await store.close();

@@ -5,8 +5,10 @@
  */
 import type { DeferredFacts } from "@/lib/domain/deferred-call";
 import type { Denial } from "@/lib/domain/denial";
-import { denial } from "@/lib/domain/denial";
+import { denial, isDenial } from "@/lib/domain/denial";
 import { newId } from "@/lib/domain/ids";
+import type { WebhookPolicy } from "@/lib/domain/policy";
+import { isHostAmong } from "@/lib/domain/webhook";
 import type { Classified } from "../exchange";
 import type { GatewayAnswer, GatewayRequest } from "../http";
 import { jsonAnswer } from "../http";
@@ -18,6 +20,8 @@ export interface DeferDeps {
   /** Absent: nothing is deferred. */
   readonly deferrals?: DeferralStore | undefined;
   readonly ledger: BudgetLedger;
+  /** Why an address may not be called, in a sentence for the caller; null where it may. */
+  readonly urlRefusal: (url: string) => string | null;
 }
 
 /** Who a deferred call is, when it is run: the key by the hash of a secret it has now. */
@@ -40,6 +44,7 @@ export interface Deferred {
 /** Longer bodies are not kept. */
 const MAX_BYTES = 1024 * 1024;
 const ASK_AFTER_SECONDS = 10;
+const WEBHOOK_HEADER = "x-spillway-webhook";
 /** What decides about a call beside its body. */
 const KEPT_HEADERS = [
   "accept-language",
@@ -69,22 +74,31 @@ function keptHeaders(headers: GatewayRequest["headers"]): Record<string, string>
   return kept;
 }
 
+/** Where the end is told: where the caller says, at a host of the policy's list, or where the policy says. */
+function webhookOf(named: string | null, policy: WebhookPolicy | undefined, deps: DeferDeps): string | null | Denial {
+  if (named === null) return policy?.url ?? null;
+  const refuse = (detail: string) => denial("invalid_request", { param: WEBHOOK_HEADER, detail });
+  const refusal = deps.urlRefusal(named);
+  if (refusal !== null) return refuse(refusal);
+  if (isHostAmong(policy?.hosts ?? [], new URL(named).hostname)) return named;
+  return refuse("the policy does not allow webhooks to this host");
+}
+
 /** The 202, or undefined where this call cannot wait: the policy keeps nothing, a token called, or the body is a form or too long. */
 export async function deferCall(
   caller: Classified,
   asked: GatewayRequest,
   request: RouteRequest,
   nowMs: number,
-  { deferrals, ledger }: DeferDeps,
+  deps: DeferDeps,
 ): Promise<Deferred | Denial | undefined> {
+  const { deferrals, ledger } = deps;
   const { deferral } = caller.chain.policy;
   if (!deferrals || !deferral || isFormRequest(request) || request.bodyBytes > MAX_BYTES) return undefined;
   // A token has ended by the time the call runs, and nobody can prove it again.
   if (caller.callerId !== caller.key.keyId) return undefined;
-  if (asked.headers.get("x-spillway-webhook") !== null) {
-    const detail = "webhooks of deferred calls are not served: ask for the answer by its id";
-    return denial("invalid_request", { param: "x-spillway-webhook", detail });
-  }
+  const webhook = webhookOf(asked.headers.get(WEBHOOK_HEADER), deferral.webhook, deps);
+  if (isDenial(webhook)) return webhook;
   const facts: DeferredFacts = {
     id: newId("dfr", nowMs),
     apiKeyId: caller.key.keyId,
@@ -95,7 +109,8 @@ export async function deferCall(
   };
   const { method, url, headers } = asked;
   const organisationId = caller.view.organisation.id;
-  await deferrals.accept(organisationId, facts, { method, url, headers: keptHeaders(headers), body: request.text });
+  const kept = { method, url, headers: keptHeaders(headers), body: request.text };
+  await deferrals.accept(organisationId, facts, webhook === null ? kept : { ...kept, webhook });
   ledger.refused({
     organisationId,
     requestId: caller.requestId,

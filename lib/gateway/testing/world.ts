@@ -194,7 +194,7 @@ export function world(answers: readonly ScriptedAnswer[], outcomes: readonly Res
       apiKey: () => Promise.resolve(KEY),
       catchUp: () => Promise.resolve(),
     },
-    ...{ ledger, providers, adapterOf, answerHeaders: headersForCaller },
+    ...{ ledger, providers, adapterOf, answerHeaders: headersForCaller, urlRefusal: () => null },
     ...{ tagger: { tag: () => "tag" }, clock: { nowMs: () => 1_790_000_000_000 }, hasher: { hash: () => "h" } },
     ...{ knownKeys: new KnownKeys(), verifyToken: () => Promise.resolve({ ok: false, reason: "unknown_issuer" }) },
     ...{ isAddressAllowed: () => true, mayUsePath: () => true, random: () => 0.5, newBoundary: () => "b" },
