@@ -41,7 +41,8 @@ export type RecoveryOutcome = "sound" | "recovered" | "waiting" | "busy" | "away
 
 const GRACE_MS = 2_500;
 const ATTEMPTS = 20;
-const DRAIN_BATCH = 500;
+/** Entries; each has 32 events at most. */
+const DRAIN_BATCH = 100;
 
 /** First seen fenced, by organisation and run id: what the grace is counted from. One per process. */
 export class FenceWatch {

@@ -56,7 +56,7 @@ export async function bookEntries(
   entries: readonly StreamEntry[],
   readFrom?: string,
 ): Promise<BookingResult> {
-  const dead = entries.filter((entry) => !looksRight(entry)).map((entry) => ({ id: entry.id, reason: "malformed" }));
+  const dead = entries.filter((entry) => !looksRight(entry)).map((entry) => ({ ...entry, reason: "malformed" }));
   const good = dead.length === 0 ? entries : entries.filter(looksRight);
   try {
     return withDead(await bookBatch(deps, organisationId, good, readFrom), dead);
@@ -77,12 +77,12 @@ async function bookAlone(
   readFrom: string | undefined,
 ): Promise<BookingResult> {
   const read = readUsageEvent(entry.eventJson);
-  if (!read.ok) return nothing([{ id: entry.id, reason: read.reason }]);
+  if (!read.ok) return nothing([{ ...entry, reason: read.reason }]);
   try {
     return await bookBatch(deps, organisationId, [{ ...entry, eventJson: JSON.stringify(read.event) }], readFrom);
   } catch (error) {
     if (!isDataError(error)) throw error;
-    return nothing([{ id: entry.id, reason: `refused by the ledger (${codeOf(error)})` }]);
+    return nothing([{ ...entry, reason: `refused by the ledger (${codeOf(error)})` }]);
   }
 }
 
@@ -154,8 +154,8 @@ async function bookRest(
   const events: { kind: string; event: UsageEvent }[] = [];
   for (const entry of rest) {
     const read = readUsageEvent(entry.eventJson);
-    if (!read.ok) dead.push({ id: entry.id, reason: read.reason });
-    else if (read.event.organisationId !== organisationId) dead.push({ id: entry.id, reason: "another organisation" });
+    if (!read.ok) dead.push({ ...entry, reason: read.reason });
+    else if (read.event.organisationId !== organisationId) dead.push({ ...entry, reason: "another organisation" });
     else events.push({ kind: entry.kind, event: read.event });
   }
   const attempts = await readAttempts(client, organisationId, events);

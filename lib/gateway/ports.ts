@@ -47,7 +47,7 @@ export interface ReserveRateLimit {
 
 /**
  * UsageEventHead as JSON, in pieces: what is the same for all calls of one list of budgets is told the store once a batch.
- * Of plan p the head is opening + call + servings[p] + held[p].
+ * Of plan p the head is opening + servings[p] + call + held[p] and a closing brace.
  */
 export interface EventHead {
   readonly opening: string;
@@ -58,7 +58,7 @@ export interface EventHead {
 }
 
 export function headText(head: EventHead, plan: number): string {
-  return `${head.opening}${head.call}${head.servings[plan] ?? ""}${head.held[plan] ?? ""}`;
+  return `${head.opening}${head.servings[plan] ?? ""}${head.call}${head.held[plan] ?? ""}}`;
 }
 
 export interface ReserveInput {
@@ -151,7 +151,7 @@ export interface Settlement {
   readonly priceAmount: string;
   /** UTC day of the reservation, for the book: 2026-01-31. */
   readonly day: string;
-  /** The fields of UsageEvent beyond its head, as JSON; the head stands in the reservation. */
+  /** The fields of UsageEvent beyond its head: JSON from the comma that follows the head to the closing brace. */
   readonly resultJson: string;
 }
 

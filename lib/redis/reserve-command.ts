@@ -96,20 +96,29 @@ interface Packed {
   readonly planCount: number;
 }
 
-/** Two lines for each plan: its amounts, and what it holds as the head says it. Denials at the end need not be said. */
+/**
+ * Two lines for each plan: its amounts, and what it holds as the head says it; "=" where both are those before. Denials at
+ * the end need not be said.
+ */
 function packPlans(input: ReserveInput): Packed {
   const planCount = input.plans.findLastIndex((plan) => plan !== "denied") + 1;
   let plans = "";
-  let last: { readonly plan: readonly (string | null)[]; readonly text: string } | undefined;
+  let last: { readonly plan: readonly (string | null)[]; readonly text: string; readonly held: string } | undefined;
   for (let index = 0; index < planCount; index += 1) {
     const plan = input.plans[index] ?? "denied";
     if (plan === "denied") {
       plans += "d\n\n";
+      last = undefined;
       continue;
     }
     invariant(plan.length === input.budgets.length, "a plan has an amount or null for every budget");
-    if (last?.plan !== plan) last = { plan, text: planText(plan) };
-    plans += `${last.text}\n${input.head.held[index] ?? ""}\n`;
+    const held = input.head.held[index] ?? "";
+    if (last?.plan === plan && last.held === held) {
+      plans += "=\n";
+    } else {
+      last = { plan, text: last?.plan === plan ? last.text : planText(plan), held };
+      plans += `${last.text}\n${held}\n`;
+    }
   }
   return { plans, planCount };
 }

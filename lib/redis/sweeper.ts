@@ -56,7 +56,7 @@ export async function readReservations(
   const keys = keysOf(organisationId);
   const texts = await connection.redis.mget(ids.map((id) => keys.reservation(id)));
   return ids.flatMap((id, index) => {
-    const [state, taken = "", counters = "", amounts = "", , , headJson = "", usageJson = ""] = (
+    const [state, taken = "", counters = "", , , common = "", amounts = "", own = "", usageJson = ""] = (
       texts[index] ?? ""
     ).split("\n");
     if (state !== "p") return [];
@@ -64,7 +64,7 @@ export async function readReservations(
     return [
       {
         id,
-        headJson,
+        headJson: `${common}${own}}`,
         usageJson,
         lines: heldLines(organisationId, counters, amounts),
         rungBasisPoints: Number(rung ?? 0),

@@ -8,15 +8,14 @@ import { numberAt, runScript, textAt } from "./scripts";
 
 export const BOOKING_GROUP = "booker";
 
-/** One entry as the scripts wrote it: `k` kind, `h` head of the event, `e` the rest. "" where one is missing. */
+/** One event of an entry. Events that were settled together share an entry, and so its id. */
 export interface StreamEntry {
   readonly id: string;
   readonly kind: string;
   readonly eventJson: string;
 }
 
-export interface DeadEntry {
-  readonly id: string;
+export interface DeadEntry extends StreamEntry {
   readonly reason: string;
 }
 
@@ -36,7 +35,7 @@ export function isGroupMissing(error: unknown): boolean {
 }
 
 /**
- * Up to `count` new entries of each organisation's stream, waiting up to `blockMs` for the first. The connection is
+ * The events of up to `count` new entries of each organisation's stream, waiting up to `blockMs` for the first. The connection is
  * blocked meanwhile, so it must be one of its own. Throws where a group is missing (see isGroupMissing).
  */
 export async function readUsage(
@@ -62,7 +61,7 @@ export async function readUsage(
   const found = new Map<string, StreamEntry[]>();
   for (const [stream, entries] of reply ?? []) {
     const organisationId = byStream.get(stream);
-    if (organisationId !== undefined) found.set(organisationId, entries.map(toEntry));
+    if (organisationId !== undefined) found.set(organisationId, entries.flatMap(eventsOf));
   }
   return found;
 }
@@ -83,12 +82,12 @@ export async function claimUsage(
     "COUNT",
     options.count,
   )) as [cursor: string, entries: RawEntry[], deleted: string[]];
-  return reply[1].filter((entry) => entry[1] !== null).map(toEntry);
+  return reply[1].flatMap(eventsOf);
 }
 
-/** The oldest entries still in the stream, delivered to somebody or not. */
+/** The events of the oldest entries still in the stream, delivered to somebody or not. */
 export async function peekUsage(redis: Redis, organisationId: string, count: number): Promise<StreamEntry[]> {
-  return (await redis.xrange(keysOf(organisationId).usage, "-", "+", "COUNT", count)).map(toEntry);
+  return (await redis.xrange(keysOf(organisationId).usage, "-", "+", "COUNT", count)).flatMap(eventsOf);
 }
 
 export async function usageLength(redis: Redis, organisationId: string): Promise<number> {
@@ -96,8 +95,8 @@ export async function usageLength(redis: Redis, organisationId: string): Promise
 }
 
 /**
- * Takes booked entries off the stream and moves the watermark; entries that could not be booked are kept as dead
- * letters with a reason. Call after the commit only. Safe to repeat.
+ * Takes entries off the stream whose events are all booked or dead, and moves the watermark; dead ones are kept as dead
+ * letters with a reason. An id may come once for each of its events. Call after the commit only. Safe to repeat.
  */
 export async function removeBooked(
   redis: Redis,
@@ -106,11 +105,13 @@ export async function removeBooked(
   dead: readonly DeadEntry[] = [],
 ): Promise<{ readonly removed: number; readonly watermark: string }> {
   const keys = keysOf(organisationId);
+  const entries = [...new Set(ids)];
+  const letters = dead.flatMap(({ id, reason, kind, eventJson }) => [id, reason, kind, eventJson]);
   const reply = await runScript(
     redis,
     "book",
     [keys.usage, keys.booked, keys.deadUsage],
-    [BOOKING_GROUP, ids.length, ...ids, ...dead.flatMap((one) => [one.id, one.reason])],
+    [BOOKING_GROUP, entries.length, ...entries, ...letters],
   );
   return { removed: numberAt(reply, 0), watermark: textAt(reply, 1) };
 }
@@ -131,7 +132,7 @@ export async function listDeadUsage(redis: Redis, organisationId: string, count:
     streamId: fieldOf(fields, "id"),
     reason: fieldOf(fields, "reason"),
     kind: fieldOf(fields, "k"),
-    eventJson: eventOf(fields),
+    eventJson: fieldOf(fields, "e"),
   }));
 }
 
@@ -149,14 +150,35 @@ export async function retryDeadUsage(redis: Redis, organisationId: string, count
   return letters.length;
 }
 
-function toEntry([id, fields]: RawEntry): StreamEntry {
-  return { id, kind: fieldOf(fields, "k"), eventJson: eventOf(fields) };
-}
-
-/** Head and what the end added, joined: of a name that comes twice the later value counts. */
-function eventOf(fields: readonly string[] | null): string {
-  const [head, result] = [fieldOf(fields, "h"), fieldOf(fields, "e")];
-  return head === "" ? result : `${head.slice(0, -1)},${result.slice(1)}`;
+/**
+ * The events of one entry as the scripts write them, field by field: `k` kind; `c` the common beginning of the events whose
+ * rest `r` follows; `e` an event, which continues the head `h` from its comma where there is one. Of a name that comes twice
+ * in an event the later value counts.
+ */
+function eventsOf([id, fields]: RawEntry): StreamEntry[] {
+  const events: StreamEntry[] = [];
+  let [kind, common, head] = ["", "", ""];
+  for (let index = 0; index + 1 < (fields?.length ?? 0); index += 2) {
+    const value = fields?.[index + 1] ?? "";
+    switch (fields?.[index]) {
+      case "k":
+        kind = value;
+        break;
+      case "c":
+        common = value;
+        break;
+      case "h":
+        head = value;
+        break;
+      case "r":
+        events.push({ id, kind, eventJson: common + value });
+        break;
+      case "e":
+        events.push({ id, kind, eventJson: head.slice(0, -1) + value });
+    }
+  }
+  // An entry that says nothing is a dead letter, not one that stays for ever.
+  return events.length > 0 || fields === null ? events : [{ id, kind, eventJson: "" }];
 }
 
 function fieldOf(fields: readonly string[] | null, name: string): string {

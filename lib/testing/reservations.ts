@@ -53,7 +53,7 @@ export async function reserveInputFor(redis: Redis, event: UsageEvent): Promise<
     plans: [event.lines.map(() => event.heldAmount)],
     rateLimits: [],
     askedTokens: 0,
-    head: { opening: "", call: JSON.stringify(head), servings: [""], held: [""] },
+    head: { opening: "", call: JSON.stringify(head).slice(0, -1), servings: [""], held: [""] },
     previous: null,
   };
 }
@@ -91,7 +91,7 @@ export function settlementFor(event: UsageEvent): Settlement {
     priceCurrency: event.priceCurrency,
     priceAmount: event.priceAmount,
     day: new Date(event.reservedAtMs).toISOString().slice(0, 10),
-    resultJson: JSON.stringify(event),
+    resultJson: `,${JSON.stringify(event).slice(1)}`,
   };
 }
 

@@ -21,7 +21,7 @@ export interface SettlementLoopOptions {
   /** Ids of all organisations, from Postgres. */
   readonly listOrganisations: () => Promise<readonly string[]>;
   readonly touched: TouchedBudgets;
-  /** Entries of one stream taken at once. */
+  /** Entries of one stream taken at once; each has the events of one script, 32 at most. */
   readonly batchSize?: number;
   /** How long a read waits for the first entry. */
   readonly blockMs?: number;
@@ -34,8 +34,9 @@ const CLAIM_MS = 5_000;
 const FAILURE_PAUSE_MS = 250;
 // A reply holds every stream's batch at once; more streams than this are read in turns.
 const STREAMS_A_READ = 64;
-const DEFAULTS = { batchSize: 1000, blockMs: 200, idleMs: 15_000 };
-/** After a small batch: a moment for the next to grow. A transaction for three events costs nearly what one for three hundred does. */
+const DEFAULTS = { batchSize: 200, blockMs: 200, idleMs: 15_000 };
+/** After a batch of fewer events: a moment for the next to grow. A transaction for three events costs nearly what one for three hundred does. */
+const SMALL_BATCH = 500;
 const LINGER_MS = 150;
 
 export class SettlementLoop {
@@ -106,7 +107,7 @@ export class SettlementLoop {
         await this.book(organisationId, entries, readFrom);
         taken += entries.length;
       }
-      if (taken > 0 && taken < batchSize / 2) await pause(LINGER_MS, this.stopping.signal);
+      if (taken > 0 && taken < SMALL_BATCH) await pause(LINGER_MS, this.stopping.signal);
     }
     this.roundMs = deps.clock.nowMs();
   }

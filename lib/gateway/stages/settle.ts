@@ -106,7 +106,7 @@ export function settlementOf(held: Held, measured: Measured, cost: Cost, nowMs: 
   const { caller, serving } = held;
   const [amount, priceAmount] = [String(cost.amount), String(cost.priceAmount)];
   const resultJson =
-    `{"kind":"settled","settledAtMs":${String(nowMs)},"outcome":"${measured.outcome}",` +
+    `,"kind":"settled","settledAtMs":${String(nowMs)},"outcome":"${measured.outcome}",` +
     `"isEstimated":${String(measured.isEstimated)},"isOverflow":${String(held.isOverflow)},` +
     `"decision":"${serving.plan.decision}","rungBasisPoints":${String(held.rungBasisPoints)},` +
     `"usage":${JSON.stringify(usage)},"components":${JSON.stringify(cost.components)},` +

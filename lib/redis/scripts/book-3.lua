@@ -3,17 +3,16 @@
 
   KEYS[1] usage stream  KEYS[2] booked  KEYS[3] dead letters
   ARGV[1] consumer group  ARGV[2] number of ids, then the ids
-  then per dead letter: id (one of those above), reason
+  then per dead letter: id (one of those above), reason, kind, event (JSON)
 
   The watermark stays below whatever another consumer still holds, since gateways forget what is at or below it.
   Returns {entries removed, watermark}
 ]]
 local count = tonumber(ARGV[2])
-for position = 3 + count, #ARGV, 2 do
-  local found = redis.call("XRANGE", KEYS[1], ARGV[position], ARGV[position])
-  if found[1] then
-    redis.call("XADD", KEYS[3], "*", "id", ARGV[position], "reason", ARGV[position + 1], unpack(found[1][2]))
-  end
+for position = 3 + count, #ARGV, 4 do
+  local id, reason, kind, event = unpack(ARGV, position, position + 3)
+  local found = redis.call("XRANGE", KEYS[1], id, id)
+  if found[1] then redis.call("XADD", KEYS[3], "*", "id", id, "reason", reason, "k", kind, "e", event) end
 end
 
 local removed = 0

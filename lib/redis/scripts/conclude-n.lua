@@ -6,8 +6,10 @@
   KEYS[..] a reservation for each end, then books of UTC days
   ARGV[1] run id  ARGV[2] ends
   per end: reservation id; "" for a void or "<cost> <input tokens> <output tokens> <total tokens> <price currency> <amount in
-           it> <number of its book>"; what the end adds to the usage event (JSON); head of the event (JSON), which only an
-           end that was answered late says: an open reservation has it
+           it> <number of its book>"; what the end adds to the usage event (JSON from its comma); head of the event (JSON),
+           which only an end that was answered late says: an open reservation has it
+
+  Settlements share entries of the stream: a "c" is what the head of each following "r" begins with.
 
   A void of an id never seen leaves a marker, so that a reserve whose answer got lost cannot take its hold afterwards.
 
@@ -25,8 +27,26 @@ local stored = redis.call("MGET", KEYS[1], unpack(KEYS, 5, 4 + count))
 local isFenced = stored[1] ~= ARGV[1]
 local reply, ended = {}, {}
 
-local function append(kind, head, result)
-  return redis.call("XADD", KEYS[3], "*", "k", kind, "h", head, "e", result)
+-- Bounds what a reader of the stream takes with one entry.
+local EVENTS_AN_ENTRY = 32
+local fields, told, lastCommon = { "k", "settled" }, {}, nil
+
+local function writeSettled()
+  if #told == 0 then return end
+  local streamId = redis.call("XADD", KEYS[3], "*", unpack(fields))
+  for _, index in ipairs(told) do reply[index] = "0 " .. streamId end
+  fields, told, lastCommon = { "k", "settled" }, {}, nil
+end
+
+local function noteSettled(index, common, own, result)
+  local size = #fields
+  if common ~= lastCommon then
+    fields[size + 1], fields[size + 2] = "c", common
+    size, lastCommon = size + 2, common
+  end
+  fields[size + 1], fields[size + 2] = "r", own .. result
+  told[#told + 1] = index
+  if #told == EVENTS_AN_ENTRY then writeSettled() end
 end
 
 local function void(index, id, key, state)
@@ -43,13 +63,14 @@ local function settle(index, id, key, state, at)
   if state ~= "p" then
     if ARGV[at + 3] == "" then return 2 end
     mark(key, "l")
-    return 2, append("late", ARGV[at + 3], ARGV[at + 2])
+    return 2, redis.call("XADD", KEYS[3], "*", "k", "late", "h", ARGV[at + 3], "e", ARGV[at + 2])
   end
   local cost, input, output, total, currency, amount, book = string.match(ARGV[at + 1], "^(%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+)$")
   local actual = { cost = cost, input_tokens = input, output_tokens = output, total_tokens = total, requests = "1" }
-  local head = resolve(stored[index + 1], key, id, "s", actual, total)
+  local common, own = resolve(stored[index + 1], key, id, "s", actual, total)
   add(sumOf(KEYS[4 + count + book], currency), amount, smallNumber(amount), 1)
-  return 0, append("settled", head, ARGV[at + 2])
+  noteSettled(index, common, own, ARGV[at + 2])
+  return 0
 end
 
 -- The same id twice in one batch: the second sees what the first has left.
@@ -69,8 +90,9 @@ for index = 1, count do
     end
     if code == 0 then ended[#ended + 1] = id end
   end
-  reply[index] = code .. " " .. (streamId or "-")
+  reply[index] = reply[index] or code .. " " .. (streamId or "-")
 end
+writeSettled()
 if #ended > 0 then redis.call("ZREM", KEYS[2], unpack(ended)) end
 writeSums()
 return (redis.call("GET", KEYS[4]) or "-") .. " " .. table.concat(reply, " ")

@@ -39,8 +39,8 @@ if number ~= tonumber(last) + 1 then return { 4 } end
 if found[1] ~= ARGV[3] then return { 2, found[1] or "" } end
 
 local budgets, counters = readBudgets(ARGV[5], 4)
-local counterText, heldTexts, slots, tokenRates = openParts(stored)
-if counterText ~= counters then return { 4 } end
+local shared, heldTexts = openParts(stored)
+if shared.counters ~= counters then return { 4 } end
 local now = math.floor(nowMicros(ARGV[2]) / 1000)
 local held, more = wordsOf(heldTexts), wordsOf(ARGV[6])
 
@@ -78,5 +78,6 @@ for index, budget in ipairs(budgets) do
 end
 writeHolds(views)
 local taken = table.concat({ plan, rung, overflow, ARGV[4] }, " ")
-redis.call("SET", KEYS[3], openText(taken, counters, table.concat(held, " ") .. " ", slots, tokenRates, ARGV[7]) .. ARGV[8])
+local raised = sharedText(taken, counters, shared.slots, shared.tokenRates, commonOfHead(ARGV[7]))
+redis.call("SET", KEYS[3], openText(raised, table.concat(held, " ") .. " ", "") .. ARGV[8])
 return { 0, tonumber(overflow) }

@@ -66,14 +66,14 @@ for _, id in ipairs(open) do
   if stateOf(stored) ~= "p" then
     redis.call("ZREM", KEYS[2], id)
   else
-    local counterText, amounts, slots = openParts(stored)
+    local shared, amounts = openParts(stored)
     if reservation.close ~= "" then
-      for slot in string.gmatch(slots, "[^ ]+") do redis.call("ZREM", slot, id) end
+      for slot in string.gmatch(shared.slots, "[^ ]+") do redis.call("ZREM", slot, id) end
       redis.call("ZREM", KEYS[2], id)
       mark(reservation.key, reservation.close)
     else
       kept = kept + 1
-      local counters, index = countersOf(counterText), 0
+      local counters, index = countersOf(shared.counters), 0
       for held in string.gmatch(amounts, "%S+") do
         index = index + 1
         local counter = counters[index]

@@ -24,9 +24,9 @@ for index = 6, #KEYS do
   local stored = redis.call("GET", KEYS[index])
   if stateOf(stored) == "p" then
     redis.call("ZADD", KEYS[5], deadline, ARGV[at])
-    local counters, _, slots = openParts(stored)
-    if string.find(counters, "@", 1, true) then countersOf(counters) end -- a session lasts as long as its calls
-    eachWord(slots, function(key) redis.call("ZADD", key, "XX", deadline, ARGV[at]) end)
+    local shared = sharedParts(stored)
+    if string.find(shared.counters, "@", 1, true) then countersOf(shared.counters) end -- a session lasts as long as its calls
+    eachWord(shared.slots, function(key) redis.call("ZADD", key, "XX", deadline, ARGV[at]) end)
     if ARGV[at + 1] ~= "" then redis.call("SET", KEYS[index], string.match(stored, "^(.*\n)") .. ARGV[at + 1]) end
   else
     reply[#reply + 1] = index - 5

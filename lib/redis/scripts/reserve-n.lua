@@ -13,10 +13,11 @@
   per last attempt: its reservation's id
   per call:  reservation id; "<number of its terms> <number of its last attempt to be voided or 0> <tokens asked> <plans>";
              what is its own in the usage event's head; then two lines for each plan, mildest first: an amount or "-" for
-             each budget, with a space after each, or "d" for a denial; what it holds, as the head says it.
-             Plans beyond the last are denials.
+             each budget, with a space after each, or "d" for a denial; what it holds, as the head says it. A line
+             of "=" stands for the two before. Plans beyond the last are denials.
 
-  The head is JSON in pieces: the terms' opening, the call's own, the serving of the plan taken (terms), what it holds.
+  The head is JSON in pieces: the terms' opening, the serving of the plan taken (terms), the call's own, what it holds, and
+  a closing brace that nobody sends.
 
   Plans are numbered from 0, mildest first. Returns for each call a text of words, code first:
    0 reserved   plan, rung, budget (1.. or 0), settled, held, limit of it, overflow 0|1, now
@@ -78,8 +79,9 @@ local records, deadlines = {}, {}
 local function note(index, taken, terms, amounts, slots, tokens, plan, held)
   local at = callsAt + (index - 1) * 4
   records[#records + 1] = KEYS[3 + index]
-  records[#records + 1] = openText(taken, terms.counters, amounts, slots, tokens, 
-    terms.head .. ARGV[at + 2] .. servingText(terms, plan) .. held)
+  local shared = slots == "" and tokens == "" and sharedOf(terms, plan, taken)
+    or sharedText(taken, terms.counters, slots, tokens, terms.head .. terms.lines[5 + plan])
+  records[#records + 1] = openText(shared, amounts, ARGV[at + 2] .. held)
   deadlines[#deadlines + 1] = deadline
   deadlines[#deadlines + 1] = ARGV[at]
 end
@@ -160,7 +162,14 @@ local function callOf(index)
   local at = callsAt + (index - 1) * 4
   local terms, last, asked, planCount = factsOf(index)
   local lines = {}
-  for line in string.gmatch(ARGV[at + 3], "([^\n]*)\n") do lines[#lines + 1] = line end
+  for line in string.gmatch(ARGV[at + 3], "([^\n]*)\n") do
+    if line == "=" then
+      lines[#lines + 1] = lines[#lines - 1]
+      lines[#lines + 1] = lines[#lines - 1]
+    else
+      lines[#lines + 1] = line
+    end
+  end
   return { id = ARGV[at], terms = terms, budgets = terms.budgets, last = last, asked = asked, planCount = planCount, lines = lines, plans = {} }
 end
 

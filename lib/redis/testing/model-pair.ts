@@ -131,7 +131,7 @@ export class ModelPair {
       ),
       rateLimits: [],
       askedTokens: 0,
-      head: { opening: "{", call: "", servings: call.plans.map(() => ""), held: call.plans.map(() => "}") },
+      head: { opening: "{", call: "", servings: call.plans.map(() => ""), held: call.plans.map(() => "") },
       previous: null,
     };
   }
@@ -205,7 +205,7 @@ export class ModelPair {
           priceCurrency: "USD",
           priceAmount: String(settled.cost),
           day: "2026-01-01",
-          resultJson: "{}",
+          resultJson: `,"kind":"settled"}`,
         },
         lateHeadJson: "",
       })),

@@ -1,24 +1,44 @@
 -- A reservation is one text: the letter of its state and, while it is open, a line for each thing its end needs:
---   p / plan rung overflow, and once it was extended the number of its last extension / counters / amounts / slots /
---   token rates / head of the usage event / usage so far
--- Counters are "key|meter;" for each budget above the caller, "key|meter@<ms it outlives its last call>;" for a session, amounts "held " for each, "-" where the plan charges none.
--- JSON as our writers make it has no line breaks. A resolved one is its letter alone: v, s, e or l (late), for ten minutes.
+--   p / plan rung overflow, and once it was extended the number of its last extension / counters / slots / token rates /
+--   common / amounts / own / usage so far
+-- Counters are "key|meter;" for each budget above the caller, "key|meter@<ms it outlives its last call>;" for a session,
+-- amounts "held " for each, "-" where the plan charges none. The usage event's head is common .. own .. "}": what it shares
+-- with other calls, and what is its own. JSON as our writers make it has no line breaks. A resolved one is its letter alone:
+-- v, s, e or l (late), for ten minutes.
 local MARKER_TTL_MS = "600000"
 
 local function stateOf(stored)
   return stored and string.sub(stored, 1, 1)
 end
 
--- counters, amounts, slots, token rates, head. Plain finds: a pattern would look at every letter.
+-- Plain finds: a pattern would look at every letter.
+local function lineBreak(text, from)
+  return string.find(text, "\n", from, true)
+end
+
+-- All lines up to common: calls of one key and model have the same, unless limits of their own give them slots and tokens.
+local lastShared, lastParts = nil, nil
+local function sharedParts(stored)
+  if lastShared and string.sub(stored, 1, #lastShared) == lastShared then return lastParts end
+  local a = lineBreak(stored, 3)
+  local b = lineBreak(stored, a + 1)
+  local c = lineBreak(stored, b + 1)
+  local d = lineBreak(stored, c + 1)
+  local e = lineBreak(stored, d + 1)
+  lastShared = string.sub(stored, 1, e)
+  lastParts = {
+    counters = string.sub(stored, a + 1, b - 1), slots = string.sub(stored, b + 1, c - 1),
+    tokenRates = string.sub(stored, c + 1, d - 1), common = string.sub(stored, d + 1, e - 1), length = e,
+  }
+  return lastParts
+end
+
+-- { counters, slots, tokenRates, common }, amounts, own.
 local function openParts(stored)
-  local a = string.find(stored, "\n", 3, true)
-  local b = string.find(stored, "\n", a + 1, true)
-  local c = string.find(stored, "\n", b + 1, true)
-  local d = string.find(stored, "\n", c + 1, true)
-  local e = string.find(stored, "\n", d + 1, true)
-  local f = string.find(stored, "\n", e + 1, true)
-  return string.sub(stored, a + 1, b - 1), string.sub(stored, b + 1, c - 1), string.sub(stored, c + 1, d - 1),
-    string.sub(stored, d + 1, e - 1), string.sub(stored, e + 1, f - 1)
+  local shared = sharedParts(stored)
+  local a = lineBreak(stored, shared.length + 1)
+  local b = lineBreak(stored, a + 1)
+  return shared, string.sub(stored, shared.length + 1, a - 1), string.sub(stored, a + 1, b - 1)
 end
 
 -- Calls of one key and model have the same counters: taken apart once a script.
@@ -26,16 +46,20 @@ local shapes = {}
 local function countersOf(text)
   local shape = shapes[text]
   if shape then return shape end
-  shape = {}
+  shape = { isAllCost = true }
+  local held, settled = {}, {}
   for key, meter in string.gmatch(text, "([^|]+)|([^;]+);") do
-    local counter = { key = key, meter = meter, held = sumOf(key, "h"), settled = sumOf(key, "s") }
+    local at = #shape + 1
+    held[at], settled[at] = sumOf(key, "h"), sumOf(key, "s")
+    shape[at] = { key = key, meter = meter, held = held[at], settled = settled[at] }
     if string.find(meter, "@", 1, true) then
-      counter.meter, counter.ttlMs = string.match(meter, "^(.-)@(%d+)$")
+      shape[at].meter, shape[at].ttlMs = string.match(meter, "^(.-)@(%d+)$")
       -- A session that is over has nothing to be given back to.
-      counter.isGone = redis.call("PEXPIRE", key, counter.ttlMs) == 0
+      shape[at].isGone = redis.call("PEXPIRE", key, shape[at].ttlMs) == 0
     end
-    shape[#shape + 1] = counter
+    shape.isAllCost = shape.isAllCost and meter == "cost"
   end
+  shape.held, shape.settled = jointOf(held), jointOf(settled)
   shapes[text] = shape
   return shape
 end
@@ -46,8 +70,17 @@ local function takenParts(stored)
   return plan, rung, overflow, extension == "" and "0" or extension
 end
 
-local function openText(taken, counters, amounts, slots, tokenRates, head)
-  return table.concat({ "p", taken, counters, amounts, slots, tokenRates, head, "" }, "\n")
+local function sharedText(taken, counters, slots, tokenRates, common)
+  return table.concat({ "p", taken, counters, slots, tokenRates, common, "" }, "\n")
+end
+
+local function openText(shared, amounts, own)
+  return shared .. amounts .. "\n" .. own .. "\n"
+end
+
+-- A head in one piece is a common one without an own.
+local function commonOfHead(head)
+  return string.sub(head, 1, -2)
 end
 
 local function mark(reservationKey, state)

@@ -30,7 +30,34 @@ local function add(sum, amount, number, sign)
   end
 end
 
+-- Fields that are added to alike: one sum for all of them, spread when it is written.
+local joints = {}
+local function jointOf(members)
+  local joint = { members = members, value = 0 }
+  joints[#joints + 1] = joint
+  return joint
+end
+
+local function addToAll(joint, amount, number, sign)
+  local value = number and joint.value + sign * number
+  if value and value < SUM_MAX and value > -SUM_MAX then
+    joint.value = value
+  else
+    for _, sum in ipairs(joint.members) do add(sum, amount, number, sign) end
+  end
+end
+
+local function spread(joint)
+  local size, sign = math.abs(joint.value), joint.value < 0 and -1 or 1
+  local amount = string.format("%.0f", size)
+  for _, sum in ipairs(joint.members) do add(sum, amount, size, sign) end
+  joint.value = 0
+end
+
 local function writeSums()
+  for _, joint in ipairs(joints) do
+    if joint.value ~= 0 then spread(joint) end
+  end
   for _, sum in pairs(sums) do
     if sum.value ~= 0 then redis.call("HINCRBY", sum.key, sum.field, string.format("%.0f", sum.value)) end
     sum.value = 0

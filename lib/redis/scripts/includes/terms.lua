@@ -4,6 +4,7 @@
 -- a line of "<interval> <tolerance> <tokens per minute> <slots>;" for each rate limit, "-" where there is none, then the
 -- usage event's head up to what is a call's own, and a line for each plan of what its serving says in the head.
 -- `at` is the position of its keys: counter and limit of each budget, then request rate, token rate, concurrency of each.
+-- Requires reservation.lua.
 -- Budgets and sessions of a line of terms, their counters as a reservation names them, and where the next keys stand.
 local function readBudgets(line, at)
   local budgets, counters = {}, {}
@@ -27,7 +28,7 @@ local function readTerms(text, at)
   local lines = {}
   for line in string.gmatch(text .. "\n", "([^\n]*)\n") do lines[#lines + 1] = line end
   local epoch, from, to = string.match(lines[1], "^(%S*) (%d+) (%d+)$")
-  local terms = { epoch = epoch, from = tonumber(from), to = tonumber(to), rates = {}, head = lines[4], lines = lines }
+  local terms = { epoch = epoch, from = tonumber(from), to = tonumber(to), rates = {}, head = lines[4], lines = lines, shared = {} }
   terms.budgets, terms.counters, at = readBudgets(lines[2], at)
   for interval, tolerance, perMinute, slots in string.gmatch(lines[3], "(%S+) (%S+) (%S+) (%S+);") do
     terms.rates[#terms.rates + 1] = {
@@ -39,7 +40,12 @@ local function readTerms(text, at)
   return terms, at
 end
 
--- What the plan's serving says in the head.
-local function servingText(terms, plan)
-  return terms.lines[5 + plan]
+-- What the reservations of all calls of these terms begin with that took the same and have no slots and tokens of their own.
+local function sharedOf(terms, plan, taken)
+  local shared = terms.shared[taken]
+  if not shared then
+    shared = sharedText(taken, terms.counters, "", "", terms.head .. terms.lines[5 + plan])
+    terms.shared[taken] = shared
+  end
+  return shared
 end
