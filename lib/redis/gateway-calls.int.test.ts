@@ -193,7 +193,8 @@ describe("a gateway whose Redis lost its latest writes", () => {
     mark();
     const input = await reserveInputFor(store.redis, call);
     expect(
-      (await gateway.reserve({ ...input, head: { opening: "", call: head.slice(0, -1), servings: [""], held: [""] } })).code,
+      (await gateway.reserve({ ...input, head: { opening: "", call: head.slice(0, -1), servings: [""], held: [""] } }))
+        .code,
     ).toBe("reserved");
     await rollBack();
     await gateway.heartbeat();

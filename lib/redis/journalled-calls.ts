@@ -5,6 +5,7 @@
 import { expiryOf } from "@/lib/domain/expiry";
 import { usageEventHead } from "@/lib/domain/usage-event";
 import type { Settlement } from "@/lib/gateway/ports";
+import { resultText } from "@/lib/gateway/ports";
 import type { OpenCall } from "./open-reservations";
 import { heldLines } from "./sweeper";
 
@@ -114,6 +115,6 @@ function estimatedEnd(organisationId: string, call: OpenCall, nowMs: number): Se
     priceCurrency: event.priceCurrency,
     priceAmount: event.priceAmount,
     day: new Date(event.reservedAtMs).toISOString().slice(0, 10),
-    resultJson: JSON.stringify(event),
+    resultJson: resultText(event),
   };
 }

@@ -7,6 +7,7 @@ import { systemClock } from "@/lib/domain/clock";
 import type { UsageEvent, UsageEventHead } from "@/lib/domain/usage-event";
 import { usageEventHead } from "@/lib/domain/usage-event";
 import type { ExtendOutcome, ReserveInput, Settlement } from "@/lib/gateway/ports";
+import { resultText } from "@/lib/gateway/ports";
 import type { RedisBudgetLedger } from "@/lib/redis/budget-ledger";
 import { keysOf } from "@/lib/redis/keys";
 import type { Redis } from "ioredis";
@@ -91,7 +92,7 @@ export function settlementFor(event: UsageEvent): Settlement {
     priceCurrency: event.priceCurrency,
     priceAmount: event.priceAmount,
     day: new Date(event.reservedAtMs).toISOString().slice(0, 10),
-    resultJson: `,${JSON.stringify(event).slice(1)}`,
+    resultJson: resultText(event),
   };
 }
 
