@@ -32,11 +32,12 @@ export type AssignPolicyInput = z.input<typeof assignPolicyInput>;
 
 const perMinute = z.int().positive().max(1_000_000_000).nullable().default(null);
 
-/** Exactly one target; all four values null takes the limit away. */
+/** Exactly one target; all five values null takes the limit away. */
 export const setRateLimitInput = z
   .strictObject({
     consumerId: idText.nullable(),
     apiKeyId: idText.nullable(),
+    requestsPerSecond: z.int().positive().max(1_000_000).nullable().default(null),
     requestsPerMinute: perMinute,
     burstRequests: perMinute,
     tokensPerMinute: perMinute,

@@ -12,7 +12,7 @@ import type { Change } from "./change";
 import type { ControlDeps } from "./deps";
 import { parseInput } from "./validate";
 
-/** Sets the limit of a node or key; with all four values null takes it away (then the answer's limit is null). */
+/** Sets the limit of a node or key; with all five values null takes it away (then the answer's limit is null). */
 export async function setRateLimit(
   deps: ControlDeps,
   principal: Principal,

@@ -131,6 +131,7 @@ export function rateLimitDocumentOf(row: RateLimit): RateLimitDocument {
     id: row.id,
     consumerId: row.consumerId,
     apiKeyId: row.apiKeyId,
+    requestsPerSecond: row.requestsPerSecond,
     requestsPerMinute: row.requestsPerMinute,
     burstRequests: row.burstRequests,
     tokensPerMinute: row.tokensPerMinute,

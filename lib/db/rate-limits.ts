@@ -8,6 +8,7 @@ const select = {
   organisationId: true,
   consumerId: true,
   apiKeyId: true,
+  requestsPerSecond: true,
   requestsPerMinute: true,
   burstRequests: true,
   tokensPerMinute: true,
@@ -38,7 +39,7 @@ export async function insertRateLimit(tx: Tx, row: RateLimit): Promise<RateLimit
 export async function updateRateLimit(
   tx: Tx,
   id: string,
-  changes: Partial<Pick<RateLimit, "requestsPerMinute" | "burstRequests" | "tokensPerMinute" | "concurrency">>,
+  changes: Partial<Omit<RateLimit, "id" | "organisationId" | "consumerId" | "apiKeyId">>,
 ): Promise<RateLimit> {
   return tx.rateLimit.update({ where: { id }, data: changes, select });
 }

@@ -225,6 +225,7 @@ export interface RateLimit {
   readonly organisationId: string;
   readonly consumerId: string | null;
   readonly apiKeyId: string | null;
+  readonly requestsPerSecond: number | null;
   readonly requestsPerMinute: number | null;
   readonly burstRequests: number | null;
   readonly tokensPerMinute: number | null;

@@ -100,6 +100,8 @@ export const rateLimitDocument = z.object({
   id: z.string(),
   consumerId: z.string().nullable(),
   apiKeyId: z.string().nullable(),
+  /** Documents written before this existed say nothing of it. */
+  requestsPerSecond: z.int().nullable().default(null),
   requestsPerMinute: z.int().nullable(),
   burstRequests: z.int().nullable(),
   tokensPerMinute: z.int().nullable(),

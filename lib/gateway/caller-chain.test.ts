@@ -18,7 +18,13 @@ function budget(id: string, at: Partial<BudgetDocument>): BudgetDocument {
 }
 
 function rateLimit(id: string, consumerId: string): RateLimitDocument {
-  const none = { apiKeyId: null, burstRequests: null, tokensPerMinute: null, concurrency: null };
+  const none = {
+    apiKeyId: null,
+    requestsPerSecond: null,
+    burstRequests: null,
+    tokensPerMinute: null,
+    concurrency: null,
+  };
   return { id, consumerId, requestsPerMinute: 60, ...none };
 }
 

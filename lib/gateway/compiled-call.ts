@@ -6,6 +6,7 @@ import type { Decision } from "@/lib/domain/decide";
 import { decide } from "@/lib/domain/decide";
 import type { Denial } from "@/lib/domain/denial";
 import { billingTagHeaders } from "@/lib/net/header-rules";
+import type { RateLimitDocument } from "@/lib/domain/snapshot";
 import type { CallerChain, OrganisationView } from "./organisation-view";
 import type { ReserveBudgetLine, ReserveRateLimit } from "./ports";
 import type { AdapterOf, CallShape, Serving, ServingFacts, Target } from "./serving";
@@ -151,7 +152,7 @@ function compile(
     servings,
     isSimple: servings.every(isOwnTarget),
     variants: new Map(),
-    rateLimits: chain.rateLimits,
+    rateLimits: chain.rateLimits.flatMap(windowsOf),
     windowStartMs: Math.min(startMs, nowMs),
     windowEndMs: Math.min(endMs, nextPriceChange(view, nowMs)),
     lines,
@@ -191,6 +192,15 @@ export function reservedAgain(call: CompiledCall): CompiledCall {
   const again = { ...call, rateLimits, lines: [...call.lines] };
   againCalls.set(call, again);
   return again;
+}
+
+/** A rate by the second is a window of its own: as many at once, and no more than that in any second on average. */
+function windowsOf(limit: RateLimitDocument): ReserveRateLimit[] {
+  const { requestsPerSecond, ...byMinute } = limit;
+  if (requestsPerSecond === null) return [byMinute];
+  const none = { tokensPerMinute: null, concurrency: null };
+  const rate = { requestsPerMinute: requestsPerSecond * 60, burstRequests: requestsPerSecond };
+  return [byMinute, { id: `${limit.id}.s`, ...rate, ...none }];
 }
 
 const MAX_COMPILED_PER_KEY = 64;

@@ -103,6 +103,7 @@ export async function meBody(caller: Authenticated, deps: MeDeps, nowMs: number)
     effective: effective(caller, lines),
     budgets: lines.map((line) => budgetEntry(caller, line)),
     rate_limits: caller.chain.rateLimits.map((limit) => ({
+      requests_per_second: limit.requestsPerSecond,
       requests_per_minute: limit.requestsPerMinute,
       tokens_per_minute: limit.tokensPerMinute,
       concurrency: limit.concurrency,
