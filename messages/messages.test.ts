@@ -53,7 +53,7 @@ describe("messages", () => {
   it("name every code under which the request log may keep a call, in both languages", () => {
     const facts = { budgetId: "b", consumerId: "c", consumerName: "C", periodKind: "month", periodId: "M2026-11" };
     const amounts = { limit: 1n, used: 1n, held: 0n, currency: "USD", resetsAtMs: 0 };
-    const budgets: BudgetFacts[] = [...CONSUMER_KINDS, "key" as const].flatMap((scope) =>
+    const budgets: BudgetFacts[] = [...CONSUMER_KINDS, "key" as const, "session" as const].flatMap((scope) =>
       METERS.map((meter) => ({ ...facts, ...amounts, scope, meter })),
     );
     const context = { protocol: "openai", requestId: "r", language: "en", budgetStatus: 429, topUpUrl: null } as const;

@@ -3,7 +3,7 @@ import { REFUSAL_CODES } from "@/lib/contracts/requests";
 import { OUTCOMES } from "@/lib/domain/usage-event";
 import type { Outcome } from "@/lib/domain/usage-event";
 
-const SCOPES = ["ORGANIZATION", "DEPARTMENT", "TEAM", "APP", "USER", "KEY"] as const;
+const SCOPES = ["ORGANIZATION", "DEPARTMENT", "TEAM", "APP", "USER", "KEY", "SESSION"] as const;
 const SCOPED = new RegExp(`^(${SCOPES.join("|")})_(BUDGET|QUOTA)_EXHAUSTED$`, "u");
 
 export type OutcomeLabel =

@@ -27,11 +27,12 @@ export const DENIAL_CODES = [
 ] as const;
 export type DenialCode = (typeof DENIAL_CODES)[number];
 
-export type BudgetScope = ConsumerKind | "key";
+export type BudgetScope = ConsumerKind | "key" | "session";
 
-/** The budget that stands in the way, with amounts as exact integers of its meter. */
+/** The budget that stands in the way, or what a session may use, with amounts as exact integers of its meter. */
 export interface BudgetFacts {
-  readonly budgetId: string;
+  /** Null for a session. */
+  readonly budgetId: string | null;
   readonly scope: BudgetScope;
   readonly consumerId: string;
   readonly consumerName: string;
@@ -42,7 +43,8 @@ export interface BudgetFacts {
   readonly used: bigint;
   readonly held: bigint;
   readonly currency: string;
-  readonly resetsAtMs: number;
+  /** Null for a session: it is over some time after its last call. */
+  readonly resetsAtMs: number | null;
 }
 
 export interface Denial {

@@ -33,6 +33,8 @@ export interface Classified extends Authenticated {
   readonly trafficClass: string;
   /** A class that was claimed without being entitled to it: ignored and noted. */
   readonly ignoredClaim: string | null;
+  /** As the caller names it, where the policy counts sessions; null where either says nothing. */
+  readonly session: string | null;
 }
 
 /** An attempt that cost nothing and was followed by another: where it went and what came of it. */

@@ -12,6 +12,7 @@ import type { CompiledCall } from "./compiled-call";
 import { atTargets, compiledCall, reservedAgain } from "./compiled-call";
 import { callOfEndUser } from "./end-user-call";
 import type { Authenticated, Classified, Held, Received } from "./exchange";
+import { callOfSession } from "./session-call";
 import type { GatewayRequest } from "./http";
 import type { BodyGuard, BudgetLedger, PolicySource, ReserveInput, TokenEstimator } from "./ports";
 import type { ReadBodyDeps } from "./stages/read-body";
@@ -139,8 +140,11 @@ function placedCall(
     ? callOfEndUser(routed.call, caller, request.endUser, deps.hasher)
     : routed.call;
   if (isDenial(counted)) return counted;
+  const { session } = caller.chain.policy;
+  const limited = session === null ? counted : callOfSession(counted, caller, session, deps.hasher);
+  if (isDenial(limited)) return limited;
   const { chosen } = routed;
-  const call = chosen ? atTargets(counted, ({ model, target }) => chosen.get(model.name) ?? target) : counted;
+  const call = chosen ? atTargets(limited, ({ model, target }) => chosen.get(model.name) ?? target) : limited;
   return following ? reservedAgain(call) : call;
 }
 

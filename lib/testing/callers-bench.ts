@@ -16,6 +16,7 @@ import { testDatabaseUrl, testRedisUrl } from "./services";
 interface Answered {
   readonly status: number;
   readonly code: string | undefined;
+  readonly error: Readonly<Record<string, unknown>> | undefined;
   readonly headers: Headers;
 }
 
@@ -66,8 +67,8 @@ export class CallersBench {
       }),
     });
     const answer = await this.gateway.handle(request, { waitUntil: () => undefined });
-    const { error } = (await answer.json()) as { error?: { code?: string } };
-    return { status: answer.status, code: error?.code, headers: answer.headers };
+    const { error } = (await answer.json()) as { error?: { readonly code?: string } & Record<string, unknown> };
+    return { status: answer.status, code: error?.code, error, headers: answer.headers };
   }
 
   /** An issuer that the gateway has heard of; opaque tokens where a prefix is given. `token` signs for the app. */

@@ -13,6 +13,7 @@ import type { KnownKey, KnownKeys } from "../known-keys";
 import type { CallerChain } from "../organisation-view";
 import { viewOf } from "../organisation-view";
 import type { KeyHasher } from "../ports";
+import { SESSION_HEADER } from "../session-call";
 import type { DeferredRun } from "./defer";
 import type { TokenCaller, TokenDeps } from "./token-caller";
 import { tokenCaller } from "./token-caller";
@@ -156,5 +157,6 @@ export function classify(caller: Authenticated, headers: GatewayRequest["headers
     endUser,
     trafficClass: isOwn || !isEntitled ? own : claim,
     ignoredClaim: isEntitled ? null : claim.slice(0, 60),
+    session: chain.policy.session === null ? null : headers.get(SESSION_HEADER),
   };
 }

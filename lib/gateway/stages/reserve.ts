@@ -8,6 +8,7 @@ import type { Meter } from "@/lib/domain/snapshot";
 import type { CompiledCall } from "../compiled-call";
 import type { Classified, Held } from "../exchange";
 import type { BudgetLedger, BudgetReading, ReserveInput, ReserveOutcome } from "../ports";
+import { sessionFacts } from "../session-call";
 import type { RouteRequest } from "../wire/routes/route-request";
 import type { CountedInputs, Estimate } from "./estimate";
 import { estimatePlans } from "./estimate";
@@ -32,6 +33,7 @@ function callPart(caller: Classified, request: RouteRequest, attempt: number): s
 export function budgetFacts(caller: Classified, call: CompiledCall, reading: BudgetReading): BudgetFacts | undefined {
   const planned = call.decision.budgets[reading.budget];
   const line = call.lines[reading.budget];
+  if (line?.session) return sessionFacts(caller, line, reading);
   if (!planned || !line) return undefined;
   const { budget } = planned;
   const consumer = budget.consumerId === null ? undefined : caller.view.consumers.get(budget.consumerId);
@@ -126,8 +128,9 @@ interface PlanAmounts {
 
 function amountsOf(charges: readonly boolean[], estimate: Estimate, call: CompiledCall): (string | null)[] {
   const texts: Partial<Record<Meter, string>> = {};
-  return call.lines.map(({ meter }, budget) =>
-    charges[budget] ? (texts[meter] ??= String(estimate.amounts[meter])) : null,
+  // A session is charged whatever serves; it is none of the decision's budgets.
+  return call.lines.map(({ meter, session }, budget) =>
+    charges[budget] || session ? (texts[meter] ??= String(estimate.amounts[meter])) : null,
   );
 }
 

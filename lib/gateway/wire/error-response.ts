@@ -7,7 +7,7 @@ import type { GatewayAnswer } from "../http";
 import { jsonAnswer } from "../http";
 import type { Language } from "./messages";
 import type { Protocol } from "./routes/route-request";
-import { denialMessage, suggestion } from "./messages";
+import { denialMessage, sessionAdvice, suggestion } from "./messages";
 
 export interface ErrorContext {
   /** Whose SDK reads the error; the shape is given at the end (routes/error-shapes.ts). */
@@ -76,7 +76,7 @@ function budgetBody(budget: BudgetFacts) {
     used: String(budget.used),
     held: String(budget.held),
     currency: budget.meter === "cost" ? budget.currency : null,
-    resets_at: new Date(budget.resetsAtMs).toISOString(),
+    resets_at: budget.resetsAtMs === null ? null : new Date(budget.resetsAtMs).toISOString(),
   };
 }
 
@@ -111,10 +111,11 @@ export function refusalAnswer(refusal: Denial, context: ErrorContext, random: nu
     code: shape.code,
     request_id: context.requestId,
   };
-  const advice = suggestion(refusal.code, context.language);
+  const isSession = refusal.budget?.scope === "session";
+  const advice = isSession ? sessionAdvice(context.language) : suggestion(refusal.code, context.language);
   if (advice !== undefined) error.fallback_suggestion = advice;
   if (refusal.budget) error.budget = budgetBody(refusal.budget);
-  if (refusal.code === "budget_exhausted" && context.topUpUrl !== null) error.top_up_url = context.topUpUrl;
+  if (refusal.code === "budget_exhausted" && !isSession && context.topUpUrl !== null) error.top_up_url = context.topUpUrl;
   return { status: shape.status, code: shape.code, answer: jsonAnswer(shape.status, { error }, headers) };
 }
 

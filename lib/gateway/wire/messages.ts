@@ -17,8 +17,9 @@ const SCOPE_NAMES: Readonly<Record<Language, Readonly<Record<BudgetFacts["scope"
     app: "app",
     user: "user",
     key: "API key",
+    session: "session",
   },
-  "zh-CN": { organization: "企业", department: "部门", team: "团队", app: "应用", user: "用户", key: "API 密钥" },
+  "zh-CN": { organization: "企业", department: "部门", team: "团队", app: "应用", user: "用户", key: "API 密钥", session: "会话" },
 };
 const PERIOD_NAMES: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   en: { day: "daily", week: "weekly", month: "monthly", quarter: "quarterly", year: "yearly" },
@@ -37,6 +38,11 @@ function budgetText(facts: BudgetFacts, language: Language): string {
   const period = PERIOD_NAMES[language][facts.periodKind] ?? facts.periodKind;
   const limit = amountText(facts, facts.limit, language);
   const used = amountText(facts, facts.used + facts.held, language);
+  if (facts.resetsAtMs === null) {
+    return language === "en"
+      ? `The ${scope} "${facts.consumerName}" may use ${limit} in all and has no room for this call: ${used} are used or held.`
+      : `${scope}“${facts.consumerName}”的总额度（${limit}）已不足以支持本次调用：已用或占用 ${used}。`;
+  }
   const resets = new Date(facts.resetsAtMs).toISOString();
   return language === "en"
     ? `The ${period} budget of the ${scope} "${facts.consumerName}" (${limit}) has no room for this call: ${used} are used or held. It resets at ${resets}.`
@@ -123,6 +129,12 @@ const SUGGESTIONS: Readonly<Partial<Record<DenialCode, Readonly<Record<Language,
     "zh-CN": "请将可延后的任务放入队列，或用缓存答复。",
   },
 };
+
+export function sessionAdvice(language: Language): string {
+  return language === "en"
+    ? "End this run, or go on in a session of its own once somebody has looked at it."
+    : "请结束本次运行，或在人工确认后以新的会话继续。";
+}
 
 export function suggestion(code: DenialCode, language: Language): string | undefined {
   return SUGGESTIONS[code]?.[language];
