@@ -115,7 +115,8 @@ export function refusalAnswer(refusal: Denial, context: ErrorContext, random: nu
   const advice = isSession ? sessionAdvice(context.language) : suggestion(refusal.code, context.language);
   if (advice !== undefined) error.fallback_suggestion = advice;
   if (refusal.budget) error.budget = budgetBody(refusal.budget);
-  if (refusal.code === "budget_exhausted" && !isSession && context.topUpUrl !== null) error.top_up_url = context.topUpUrl;
+  if (refusal.code === "budget_exhausted" && !isSession && context.topUpUrl !== null)
+    error.top_up_url = context.topUpUrl;
   return { status: shape.status, code: shape.code, answer: jsonAnswer(shape.status, { error }, headers) };
 }
 

@@ -19,7 +19,15 @@ const SCOPE_NAMES: Readonly<Record<Language, Readonly<Record<BudgetFacts["scope"
     key: "API key",
     session: "session",
   },
-  "zh-CN": { organization: "企业", department: "部门", team: "团队", app: "应用", user: "用户", key: "API 密钥", session: "会话" },
+  "zh-CN": {
+    organization: "企业",
+    department: "部门",
+    team: "团队",
+    app: "应用",
+    user: "用户",
+    key: "API 密钥",
+    session: "会话",
+  },
 };
 const PERIOD_NAMES: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   en: { day: "daily", week: "weekly", month: "monthly", quarter: "quarterly", year: "yearly" },
