@@ -282,6 +282,8 @@ export interface UpstreamRequest {
   readonly headers: readonly string[];
   /** From the last byte sent to the first byte of the answer. */
   readonly timeoutMs: number;
+  /** For a new connection; the client's own where undefined. */
+  readonly connectTimeoutMs?: number;
   /** Longest silence within the answer; the client's own where undefined. */
   readonly idleTimeoutMs?: number;
   /** Whether the answer is passed on as it comes; otherwise it is read whole before send resolves. */

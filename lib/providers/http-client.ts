@@ -8,9 +8,10 @@ import { errors, request as undiciRequest } from "undici";
 import type { ProviderDocument } from "@/lib/domain/snapshot";
 import type { ProviderClient, UpstreamRequest, UpstreamResponse } from "@/lib/gateway/ports";
 import { UpstreamFailure } from "@/lib/gateway/ports";
-import { guardedAgent, OutboundRefused } from "@/lib/net/guarded-connect";
+import { OutboundRefused } from "@/lib/net/guarded-connect";
 import type { OutboundPolicy } from "@/lib/net/outbound-policy";
 import { accountOf, keyHeaderOf } from "./adapters";
+import { ConnectingAgents } from "./connecting";
 
 export interface HttpClientOptions {
   /** Opens the provider's sealed secret; null where it has none. */
@@ -202,10 +203,10 @@ function sendWhole(call: UpstreamRequest, sending: Sending): Promise<UpstreamRes
 }
 
 export function createHttpClient(options: HttpClientOptions): ProviderClient & { close(): Promise<void> } {
-  const agent = guardedAgent({
-    policy: options.outbound,
+  const agents = new ConnectingAgents({
+    outbound: options.outbound,
+    connectTimeoutMs: options.connectTimeoutMs,
     connectionsPerOrigin: options.connectionsPerOrigin ?? 512,
-    timeoutMs: options.connectTimeoutMs ?? 10_000,
   });
   const send = (call: UpstreamRequest): Promise<UpstreamResponse> => {
     const secret = options.openSecret(call.organisationId, call.provider);
@@ -215,7 +216,7 @@ export function createHttpClient(options: HttpClientOptions): ProviderClient & {
       headers.push(name, `${scheme}${secret}`);
     }
     const sending: Sending = {
-      agent,
+      agent: agents.of(call.connectTimeoutMs),
       origin: accountOf(call.provider).origin,
       path: call.path,
       headers,
@@ -224,5 +225,5 @@ export function createHttpClient(options: HttpClientOptions): ProviderClient & {
     };
     return call.isStream ? sendStream(call, sending) : sendWhole(call, sending);
   };
-  return { send, close: () => agent.destroy() };
+  return { send, close: () => agents.destroy() };
 }

@@ -32,6 +32,8 @@ export interface Booked {
   readonly requested: string;
   readonly attempt: number;
   readonly price: string;
+  readonly outcome: string;
+  readonly isEstimated: boolean;
   readonly explanation: Record<string, unknown>;
 }
 
@@ -60,7 +62,8 @@ export function served(answer: Response): (string | number | null)[] {
 async function bookedBy(host: GatewayHost, made: TestOrganisation): Promise<Booked[]> {
   await host.bench.book(made.organisationId);
   const { rows } = await host.bench.books.db.pool.query<Booked>(
-    `SELECT model_served AS served, model_requested AS requested, attempt, price_id AS price, explanation
+    `SELECT model_served AS served, model_requested AS requested, attempt, price_id AS price, outcome,
+       is_estimated AS "isEstimated", explanation
      FROM ledger_entries WHERE organisation_id = $1 ORDER BY ledger_sequence`,
     [made.organisationId],
   );
