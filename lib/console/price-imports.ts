@@ -1,6 +1,5 @@
 /** Imports of price books and exchange rates from the console. */
 import "server-only";
-import type { z } from "zod";
 import type { WriteResult } from "@/lib/contracts/common";
 import type {
   ApplyFxImportInput,
@@ -9,7 +8,7 @@ import type {
   PreviewFxImportInput,
   PreviewPriceImportInput,
   PriceImportPreview,
-  priceImportList,
+  PriceImportList,
 } from "@/lib/contracts/price-imports";
 import { applyFxImport, previewFxImport } from "@/lib/control/fx-imports";
 import { undoPriceImport } from "@/lib/control/price-import-undo";
@@ -21,6 +20,7 @@ import { controlFor } from "./control";
 import type { ConsolePrincipal } from "./principal";
 import type { WriteCall } from "./route";
 import { services } from "./services";
+import { toOrganisationView } from "./snapshot";
 import type { WithId } from "./writes";
 
 type NoParams = Record<string, never>;
@@ -31,9 +31,10 @@ function toWriteResult({ priceImport, auditId }: PriceImportResult): WriteResult
   return { id: priceImport.id, auditId, undoable: false };
 }
 
-export async function readPriceImports(who: ConsolePrincipal): Promise<z.infer<typeof priceImportList>> {
+export async function readPriceImports(who: ConsolePrincipal): Promise<PriceImportList> {
   const rows = await listPriceImports(services().db.prisma, who.organisation.id, SHOWN);
   return {
+    organisation: toOrganisationView(who.organisation),
     imports: rows.map(({ id, book, format, source, rowCount, createdAt, undoneAt }) => ({
       ...{ id, book, format, source, rowCount },
       createdAtMs: createdAt.getTime(),

@@ -1,6 +1,6 @@
 /** Price books and lists of exchange rates that are taken over as a whole: look, then apply what was looked at, or take it back. */
 import { z } from "zod";
-import { idText, timeMs } from "./common";
+import { idText, organisationView, timeMs } from "./common";
 
 export const PRICE_BOOK_FORMATS = ["price_map", "yaml", "csv"] as const;
 
@@ -104,4 +104,6 @@ export const priceImportView = z.object({
   createdAtMs: timeMs,
   undoneAtMs: timeMs.nullable(),
 });
-export const priceImportList = z.object({ imports: z.array(priceImportView) });
+export const priceImportList = z.object({ organisation: organisationView, imports: z.array(priceImportView) });
+export type PriceImportList = z.infer<typeof priceImportList>;
+export type PriceImportView = z.infer<typeof priceImportView>;
