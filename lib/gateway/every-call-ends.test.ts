@@ -2,6 +2,7 @@
  * Random calls on every route, with random answers of the upstream and clients that leave: no error is ours, every reservation
  * ends exactly once, and every refusal is an error object.
  */
+import { isByteStream, webStreamOf } from "./byte-stream";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createGatewayCore } from "./handler";
@@ -102,8 +103,8 @@ const call = fc.constantFrom(...ROUTES).chain(([path, kind, body]) =>
 );
 
 async function take(answer: GatewayAnswer, patience: number): Promise<void> {
-  if (!(answer.body instanceof ReadableStream)) return;
-  const reader = answer.body.getReader();
+  if (!isByteStream(answer.body)) return;
+  const reader = webStreamOf(answer.body).getReader();
   for (let taken = 0; ; taken += 1) {
     if (taken >= patience) return reader.cancel();
     if ((await reader.read()).done) return undefined;

@@ -4,6 +4,9 @@
  * hosts that speak Web; the lean host translates node:http directly.
  */
 
+import type { ByteStream } from "./byte-stream";
+import { isByteStream, webStreamOf } from "./byte-stream";
+
 export interface GatewayRequest {
   readonly method: string;
   /** Absolute, or a path with query. */
@@ -20,7 +23,7 @@ export interface GatewayRequest {
 export interface GatewayAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array | ReadableStream<Uint8Array>;
+  readonly body: string | Uint8Array | ReadableStream<Uint8Array> | ByteStream;
 }
 
 /** Never more than `maxBytes` in memory, whatever the client declares. */
@@ -68,7 +71,8 @@ export function fromWebRequest(request: Request): GatewayRequest {
 }
 
 export function toWebResponse(answer: GatewayAnswer): Response {
-  return new Response(answer.body as BodyInit, { status: answer.status, headers: answer.headers });
+  const { status, headers, body } = answer;
+  return new Response(isByteStream(body) ? webStreamOf(body) : (body as BodyInit), { status, headers });
 }
 
 export function jsonAnswer(status: number, body: unknown, headers: Readonly<Record<string, string>>): GatewayAnswer {

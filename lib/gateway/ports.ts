@@ -5,6 +5,7 @@ import type { BatchMove, ObjectOwner, StoredKind, StoredObject } from "@/lib/dom
 import type { ApiKeyDocument, Enforcement, Meter, ProviderDocument } from "@/lib/domain/snapshot";
 import type { RefusalEvent, TokenUsage, UsageEvent } from "@/lib/domain/usage-event";
 import type { TokenVerdict } from "@/lib/identity/verified-token";
+import type { ByteStream } from "./byte-stream";
 import type { OrganisationSnapshot } from "./organisation-view";
 
 /** The snapshot, cached in process and as fresh as the last epoch this process saw. */
@@ -297,6 +298,8 @@ export interface UpstreamResponse {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The whole body. Throws UpstreamFailure. */
   bytes(): Promise<Uint8Array>;
+  /** The body as it comes; fails with UpstreamFailure. To cancel it closes the connection. */
+  readonly body: ByteStream;
   /** The body as it comes. Throws UpstreamFailure. */
   chunks(): AsyncIterable<Uint8Array>;
   /** Stops reading and closes the connection. */

@@ -3,6 +3,7 @@
  * costs is said by the request, or held where only the provider knows.
  */
 import type { Outcome } from "@/lib/domain/usage-event";
+import type { ByteStream } from "../byte-stream";
 import type { Ending } from "../ending";
 import type { Held } from "../exchange";
 import type { GatewayAnswer } from "../http";
@@ -20,33 +21,34 @@ export function isRaw({ request }: Held): boolean {
 
 export function answerRaw(held: Held, upstream: UpstreamResponse, ending: Ending, deps: AnswerDeps): GatewayAnswer {
   const firstByteMs = deps.clock.nowMs() - held.caller.startedMs;
-  const iterator = upstream.chunks()[Symbol.asyncIterator]();
   const settle = (outcome: Outcome): void => {
     const { usage, isEstimated } = readBody(held, NOTHING);
     const isGuess = isEstimated || outcome !== "ok";
     void ending.settle({ usage, isEstimated: isGuess, outcome, statusCode: upstream.status, firstByteMs });
   };
-  const body = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      try {
-        const part = await iterator.next();
-        if (part.done !== true) {
-          controller.enqueue(part.value);
-          return;
-        }
-        settle("ok");
-        controller.close();
-      } catch (error) {
-        settle("upstream_error");
+  const body: ByteStream = {
+    start: (client) => {
+      upstream.body.start({
+        write: (bytes) => client.write(bytes),
+        end: () => {
+          settle("ok");
+          client.end();
+        },
         // Half a recording has no other way to say so than to break off.
-        controller.error(error);
-      }
+        fail: (error) => {
+          settle("upstream_error");
+          client.fail(error);
+        },
+      });
+    },
+    resume: () => {
+      upstream.body.resume();
     },
     cancel: () => {
       settle("aborted");
-      upstream.destroy();
+      upstream.body.cancel();
     },
-  });
+  };
   const headers = servedHeaders(held, deps.clock.nowMs());
   Object.assign(headers, deps.answerHeaders(upstream.headers));
   headers["content-type"] ??= "application/octet-stream";

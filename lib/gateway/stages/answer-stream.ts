@@ -3,16 +3,19 @@
  * gateway asked for it is left out. A client that hangs up is billed for what was produced (`cut`), or the rest is read
  * to learn the exact usage (`drain`).
  */
+import type { ByteSink, ByteStream } from "../byte-stream";
 import type { Ending } from "../ending";
 import type { Held } from "../exchange";
 import type { GatewayAnswer } from "../http";
+import { joined } from "../http";
 import type { AnswerHeaders, BudgetLedger, UpstreamResponse } from "../ports";
+import { UpstreamFailure } from "../ports";
 import { servedHeaders } from "../wire/response-headers";
 import { streamErrorText } from "../wire/routes/error-shapes";
 import type { Protocol } from "../wire/routes/route-request";
 import { SseSplitter } from "../wire/sse";
 import type { RawEvent } from "../wire/sse";
-import type { Reading, StreamMeter } from "./meter";
+import type { StreamMeter } from "./meter";
 import { isEncoded, streamMeter } from "./meter";
 import { openOf } from "./settle";
 import type { StreamWriter } from "./translation";
@@ -28,14 +31,15 @@ export interface StreamDeps {
 
 const encoder = new TextEncoder();
 
-class StreamAnswer {
+/** Stands in the middle: takes what the upstream writes, and is the body that the client reads. */
+class StreamAnswer implements ByteSink, ByteStream {
   private readonly splitter = new SseSplitter();
   private readonly meter: StreamMeter;
   /** Into the client's shape, where the upstream speaks another. */
   private readonly writer: StreamWriter | undefined;
-  private readonly iterator: AsyncIterator<Uint8Array>;
   private readonly firstByteMs: number;
   private reportedMs: number;
+  private client: ByteSink | undefined;
   private isClientGone = false;
 
   constructor(
@@ -46,7 +50,6 @@ class StreamAnswer {
     private readonly deps: StreamDeps,
   ) {
     this.meter = streamMeter(held);
-    this.iterator = upstream.chunks()[Symbol.asyncIterator]();
     this.reportedMs = deps.clock.nowMs();
     this.firstByteMs = this.reportedMs - held.caller.startedMs;
     const { translation } = held.serving.target;
@@ -54,18 +57,86 @@ class StreamAnswer {
     this.writer = translation ? streamWriter(translation, createdSeconds, held.request.wantsUsage) : undefined;
   }
 
+  start(client: ByteSink): void {
+    this.client = client;
+    this.upstream.body.start(this);
+  }
+
+  resume(): void {
+    this.upstream.body.resume();
+  }
+
+  /** The client is gone. */
+  cancel(): void {
+    this.isClientGone = true;
+    if (this.ending.isOver()) return;
+    if (this.held.caller.chain.policy.clientGone === "cut") this.breakOff("aborted");
+    else if (this.client) this.resume();
+    else this.upstream.body.start(this);
+  }
+
+  write(piece: Uint8Array): boolean {
+    if (this.ending.isOver()) return true;
+    try {
+      const hasRoom = this.pass(this.visible(this.splitter.push(piece)));
+      this.reportProgress();
+      return hasRoom;
+    } catch {
+      this.fail();
+      return true;
+    }
+  }
+
+  end(): void {
+    if (this.ending.isOver()) return;
+    try {
+      const rest = this.splitter.rest();
+      const shown = rest ? this.visible([rest]) : [];
+      if (this.writer) this.show(this.writer.end(), shown);
+      this.finish();
+      this.pass(shown);
+      this.close();
+    } catch {
+      this.fail();
+    }
+  }
+
+  /** The upstream broke in the middle: the client hears of it in the stream's own way, what passed is billed. */
+  fail(error?: unknown): void {
+    if (this.ending.isOver()) return;
+    const isAborted = error instanceof UpstreamFailure && error.reason === "aborted";
+    this.breakOff(this.isClientGone || isAborted ? "aborted" : "upstream_error");
+    this.pass([encoder.encode(this.trouble())]);
+    this.close();
+  }
+
   private visible(events: readonly RawEvent[]): Uint8Array[] {
     const shown: Uint8Array[] = [];
     for (const event of events) {
       const isUsageChunk = this.meter.observe(event);
-      if (this.writer) this.write(this.writer.push(event.data), shown);
+      if (this.writer) this.show(this.writer.push(event.data), shown);
       else if (!isUsageChunk || this.held.request.wantsUsage) shown.push(event.bytes);
     }
     return shown;
   }
 
-  private write(text: string, shown: Uint8Array[]): void {
+  private show(text: string, shown: Uint8Array[]): void {
     if (text !== "") shown.push(encoder.encode(text));
+  }
+
+  /** What came together goes on together. False where the client cannot take more. */
+  private pass(shown: readonly Uint8Array[]): boolean {
+    if (this.isClientGone || !this.client || shown.length === 0) return true;
+    return this.client.write(
+      joined(
+        shown,
+        shown.reduce((sum, { length }) => sum + length, 0),
+      ),
+    );
+  }
+
+  private close(): void {
+    if (!this.isClientGone) this.client?.end();
   }
 
   private reportProgress(): void {
@@ -75,69 +146,24 @@ class StreamAnswer {
     this.deps.ledger.progress(openOf(this.held), this.meter.reading().usage);
   }
 
-  /** Next bytes for the client; undefined at the end. Throws UpstreamFailure. */
-  private async next(): Promise<Uint8Array[] | undefined> {
-    for (;;) {
-      const part = await this.iterator.next();
-      if (part.done === true) {
-        const rest = this.splitter.rest();
-        const shown = rest ? this.visible([rest]) : [];
-        if (this.writer) this.write(this.writer.end(), shown);
-        return shown.length > 0 && !this.ending.isOver() ? this.finishAfter(shown) : this.finish();
-      }
-      const shown = this.visible(this.splitter.push(part.value));
-      this.reportProgress();
-      if (shown.length > 0) return shown;
-    }
-  }
-
-  private finishAfter(shown: Uint8Array[]): Uint8Array[] {
-    this.finish();
-    return shown;
-  }
-
-  private finish(): undefined {
-    const { usage, isEstimated } = this.meter.reading();
-    const isWhole = this.meter.isDone || !isEstimated;
+  private finish(): void {
+    const { isEstimated } = this.meter.reading();
+    const isWhole = (this.meter.isDone || !isEstimated) && !this.meter.hasError;
     if (this.meter.hasError && !this.meter.hasOutput && isEstimated) void this.ending.void();
-    else if (this.isClientGone) this.settle(usage, isEstimated, "aborted");
-    else this.settle(usage, isEstimated, isWhole && !this.meter.hasError ? "ok" : "upstream_error");
-    return undefined;
+    else if (this.isClientGone) this.settle("aborted");
+    else this.settle(isWhole ? "ok" : "upstream_error");
   }
 
-  private settle(usage: Reading["usage"], isEstimated: boolean, outcome: "ok" | "aborted" | "upstream_error"): void {
-    const { status, headers } = this.upstream;
-    const isGuess = isEstimated || isEncoded(headers);
-    void this.ending.settle({
-      usage,
-      isEstimated: isGuess,
-      outcome,
-      statusCode: status,
-      firstByteMs: this.firstByteMs,
-    });
+  private breakOff(outcome: "aborted" | "upstream_error"): void {
+    this.settle(outcome);
+    this.upstream.body.cancel();
   }
 
-  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    try {
-      const shown = this.ending.isOver() ? undefined : await this.next();
-      // Hung up meanwhile: what came is counted, and whoever drains the rest must not be disturbed.
-      if (this.isClientGone) return;
-      if (shown) for (const bytes of shown) controller.enqueue(bytes);
-      if (!shown || this.ending.isOver()) controller.close();
-    } catch {
-      this.breakOff(controller);
-    }
-  }
-
-  /** The upstream broke in the middle: the client hears of it in the stream's own way, what passed is billed. */
-  private breakOff(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    if (this.ending.isOver()) return;
+  private settle(outcome: "ok" | "aborted" | "upstream_error"): void {
+    const { status: statusCode, headers } = this.upstream;
     const { usage, isEstimated } = this.meter.reading();
-    this.settle(usage, isEstimated, "upstream_error");
-    this.upstream.destroy();
-    if (this.isClientGone) return;
-    controller.enqueue(encoder.encode(this.trouble()));
-    controller.close();
+    const isGuess = isEstimated || isEncoded(headers);
+    void this.ending.settle({ usage, isEstimated: isGuess, outcome, statusCode, firstByteMs: this.firstByteMs });
   }
 
   private trouble(): string {
@@ -145,32 +171,6 @@ class StreamAnswer {
     const { requestId } = this.held.caller;
     const trouble = { code: "upstream_error", message: "The model provider broke off the stream.", requestId };
     return streamErrorText(shape, trouble, this.meter.nextSequence);
-  }
-
-  /** The client is gone. */
-  async hangUp(): Promise<void> {
-    this.isClientGone = true;
-    if (this.ending.isOver()) return;
-    if (this.held.caller.chain.policy.clientGone === "drain") {
-      await this.drain();
-      return;
-    }
-    const { usage, isEstimated } = this.meter.reading();
-    this.settle(usage, isEstimated, "aborted");
-    this.upstream.destroy();
-  }
-
-  private async drain(): Promise<void> {
-    try {
-      for (let part = await this.iterator.next(); part.done !== true; part = await this.iterator.next()) {
-        this.visible(this.splitter.push(part.value));
-        this.reportProgress();
-      }
-    } catch {
-      // What passed before the break is what can be billed.
-    }
-    const { usage, isEstimated } = this.meter.reading();
-    this.settle(usage, isEstimated, "aborted");
   }
 }
 
@@ -181,12 +181,7 @@ export function answerStream(
   protocol: Protocol,
   deps: StreamDeps,
 ): GatewayAnswer {
-  const answer = new StreamAnswer(held, upstream, ending, protocol, deps);
-  const body = new ReadableStream<Uint8Array>({
-    pull: (controller) => answer.pull(controller),
-    // Not awaited: the host must be free to close the connection while the rest is drained.
-    cancel: () => void answer.hangUp(),
-  });
+  const body = new StreamAnswer(held, upstream, ending, protocol, deps);
   const headers = servedHeaders(held, deps.clock.nowMs());
   Object.assign(headers, deps.answerHeaders(upstream.headers));
   headers["content-type"] ??= "text/event-stream; charset=utf-8";

@@ -2,12 +2,15 @@
  * Ends the claim of a call: an answer that was served is kept before its last byte is given, everything else frees the name. A
  * stream is read to its end even where its client leaves: who names a call comes again for it, and would pay twice.
  */
+import type { ByteSink, ByteStream } from "../byte-stream";
+import { isByteStream } from "../byte-stream";
 import type { GatewayAnswer } from "../http";
 import { joined } from "../http";
 import type { CallClaims, KeptAnswer } from "../ports";
 import type { Claimed, ClaimDeps, ClaimSlot } from "./claim";
 
 const encoder = new TextEncoder();
+const NOBODY: ByteSink = { write: () => true, end: () => undefined, fail: () => undefined };
 
 /** What has been read of a body, up to a bound. */
 class Copy {
@@ -44,44 +47,46 @@ async function endServed(
   else await claims.keep(claim, kept, keepMs);
 }
 
-/** The body, copied while it passes. `end` is told once: the copy, or undefined where it broke off. */
-function copied(
-  body: ReadableStream<Uint8Array>,
-  copy: Copy,
-  end: (isWhole: boolean) => Promise<void>,
-): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
+/** The body, copied while it passes. `end` is told once whether it was whole; the client's last word waits for it. */
+function copied(body: ByteStream, copy: Copy, end: (isWhole: boolean) => Promise<void>): ByteStream {
   let isGone = false;
-  const next = async (): Promise<Uint8Array | undefined> => {
-    try {
-      const part = await reader.read();
-      if (!part.done) {
-        copy.add(part.value);
-        return part.value;
-      }
-    } catch (error) {
-      await end(false);
-      throw error;
-    }
-    await end(true);
-    return undefined;
+  let isStarted = false;
+  const start = (client: ByteSink): void => {
+    isStarted = true;
+    const last = (isWhole: boolean, say: () => void): void => {
+      void end(isWhole).then(() => {
+        if (!isGone) say();
+      });
+    };
+    body.start({
+      write: (bytes) => {
+        copy.add(bytes);
+        return isGone || client.write(bytes);
+      },
+      end: () => {
+        last(true, () => {
+          client.end();
+        });
+      },
+      fail: (error) => {
+        last(false, () => {
+          client.fail(error);
+        });
+      },
+    });
   };
-  const readRest = async (): Promise<void> => {
-    while ((await next()) !== undefined);
-  };
-  return new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      const part = await next();
-      if (isGone) return;
-      if (part) controller.enqueue(part);
-      else controller.close();
+  return {
+    start,
+    resume: () => {
+      body.resume();
     },
+    // The rest is read for who comes again.
     cancel: () => {
       isGone = true;
-      // Not awaited: the host must be free to close the connection.
-      void readRest().catch(() => undefined);
+      if (isStarted) body.resume();
+      else start(NOBODY);
     },
-  });
+  };
 }
 
 /** Takes the claim over from `slot` where the answer was served. `waitUntil` gets a promise where the claim ends after this. */
@@ -95,7 +100,8 @@ export async function endClaim(
   if (!claimed || !claims || answer.status >= 400) return answer;
   slot.current = undefined;
   const { body } = answer;
-  if (!(body instanceof ReadableStream)) {
+  if (body instanceof ReadableStream) return answer;
+  if (!isByteStream(body)) {
     await endServed(claimed, answer, typeof body === "string" ? encoder.encode(body) : body, claims);
     return answer;
   }

@@ -136,31 +136,39 @@ export interface StreamMeter {
   endEarly?(end: EarlyEnd): string;
 }
 
+/** A usage, that of a choice too, or an error: never a piece of the text, within which quotes are escaped. */
+const STATES_MORE = /"(?:usage|error)"\s*:\s*\{/u;
+
 /** Chat streams at plain prices: the quick reading. */
 class ChatMeter implements StreamMeter {
-  hasError = false;
   isDone = false;
+  private isError = false;
   private usage: TokenUsage | undefined;
   private isFlagged = false;
   private contentChunks = 0;
   private contentBytes = 0;
+  /** Events of nothing but content. They are read when somebody asks, so that no event waits for it. */
+  private readonly unread: RawEvent[] = [];
 
   constructor(private readonly held: Held) {}
 
   observe(event: RawEvent): boolean {
-    if (event.data === "") return false;
-    if (event.data === "[DONE]") {
-      this.isDone = true;
-      return false;
-    }
+    const { data } = event;
+    if (data === "[DONE]") this.isDone = true;
+    else if (STATES_MORE.test(data)) return this.read(event);
+    else if (data !== "") this.unread.push(event);
+    return false;
+  }
+
+  private read({ data }: RawEvent): boolean {
     let chunk: unknown;
     try {
-      chunk = JSON.parse(event.data);
+      chunk = JSON.parse(data);
     } catch {
       return false;
     }
     if (!isObject(chunk)) return false;
-    if (isObject(chunk.error)) this.hasError = true;
+    if (isObject(chunk.error)) this.isError = true;
     const choices = Array.isArray(chunk.choices) ? (chunk.choices as unknown[]) : [];
     for (const choice of choices) {
       const text = contentOf(choice);
@@ -173,6 +181,11 @@ class ChatMeter implements StreamMeter {
     return choices.length === 0 && isObject(chunk.usage);
   }
 
+  private readRest(): void {
+    for (const event of this.unread) this.read(event);
+    this.unread.length = 0;
+  }
+
   private state(chunk: Record<string, unknown>): void {
     const quick = readOpenAiUsage(chunk.usage);
     const reading = quick ? { usage: quick, isEstimated: false } : readWhole(this.held, chunk);
@@ -181,11 +194,17 @@ class ChatMeter implements StreamMeter {
     this.isFlagged = reading.isEstimated;
   }
 
+  get hasError(): boolean {
+    return this.isError;
+  }
+
   get hasOutput(): boolean {
+    this.readRest();
     return this.contentChunks > 0;
   }
 
   reading(): Reading {
+    this.readRest();
     if (this.usage) return { usage: this.usage, isEstimated: this.isFlagged };
     const outputTokens = Math.max(this.contentChunks, Math.ceil(this.contentBytes / BYTES_PER_TOKEN));
     return { usage: { ...NO_USAGE, inputTokens: this.held.request.inputGuess(), outputTokens }, isEstimated: true };

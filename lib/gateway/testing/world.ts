@@ -8,6 +8,7 @@ import { outboundPolicy } from "@/lib/net/outbound-policy";
 import { adapterOf } from "@/lib/providers/adapters";
 import { Breakers } from "@/lib/routing/breakers";
 import { DEFAULT_RETRY } from "@/lib/routing/retry-plan";
+import type { ByteSink, ByteStream } from "../byte-stream";
 import { KnownKeys } from "../known-keys";
 import type { GatewayDeps } from "../handler";
 import type { OrganisationSnapshot } from "../organisation-view";
@@ -110,6 +111,30 @@ export interface ScriptedAnswer {
   readonly breaksAt: number | null;
 }
 
+/** Pieces of seven bytes, each in a turn of its own. */
+function scriptedBody(bytes: Uint8Array, breaksAt: number | null): ByteStream {
+  let isCancelled = false;
+  const run = async (sink: ByteSink): Promise<void> => {
+    for (let at = 0; at < bytes.length; at += 7) {
+      await Promise.resolve();
+      if (isCancelled) return;
+      if (breaksAt !== null && at >= breaksAt) {
+        sink.fail(new UpstreamFailure("unknown", "closed"));
+        return;
+      }
+      sink.write(bytes.subarray(at, at + 7));
+    }
+    if (!isCancelled) sink.end();
+  };
+  return {
+    start: (sink) => void run(sink),
+    resume: () => undefined,
+    cancel: () => {
+      isCancelled = true;
+    },
+  };
+}
+
 function upstream({ status, isEvents, text, breaksAt }: ScriptedAnswer): UpstreamResponse {
   const bytes = new TextEncoder().encode(text);
   const broken = () => new UpstreamFailure("unknown", "closed");
@@ -117,11 +142,9 @@ function upstream({ status, isEvents, text, breaksAt }: ScriptedAnswer): Upstrea
     status,
     headers: { "content-type": isEvents ? "text/event-stream" : "application/json" },
     bytes: () => (breaksAt === null ? Promise.resolve(bytes) : Promise.reject(broken())),
-    chunks: async function* () {
-      for (let at = 0; at < bytes.length; at += 7) {
-        if (breaksAt !== null && at >= breaksAt) throw broken();
-        yield await Promise.resolve(bytes.subarray(at, at + 7));
-      }
+    body: scriptedBody(bytes, breaksAt),
+    chunks: () => {
+      throw new Error("asked for its body instead");
     },
     destroy: () => undefined,
   };
