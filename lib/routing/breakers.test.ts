@@ -50,6 +50,13 @@ describe("the breakers of a process", () => {
     expect([at("a", "poor"), at("b", "poor")].map((one) => breakers.admission(one, 90_001))).toEqual(["pass", "pass"]);
   });
 
+  it("an allowance of one model that is used up takes that deployment out at once, and leaves the account in", () => {
+    const breakers = new Breakers();
+    const facts = { status: 403, codes: ["allocationquota.freetieronly"], message: "" };
+    fail(breakers, at("a", "x"), classifyUpstreamError("dashscope", facts));
+    expect([at("a", "x"), at("b", "x")].map((one) => breakers.admission(one, 0))).toEqual(["refuse", "pass"]);
+  });
+
   it("calls that began before an account ran dry neither heal it nor open it again", () => {
     const breakers = new Breakers();
     const [early, late] = [breakers.begin(at("a", "x"), 0), breakers.begin(at("b", "x"), 0)];

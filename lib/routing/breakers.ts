@@ -114,18 +114,16 @@ function stricter(one: BreakerAdmission, other: BreakerAdmission): BreakerAdmiss
   return other === "pass" ? one : other;
 }
 
-/** One answer proves that an account has no money or no key: waiting for more would only spend the callers' time. */
-function isAccountTrouble(outcome: UpstreamErrorClass): boolean {
-  return outcome.tripsBreaker && (outcome.kind === "money" || outcome.kind === "auth");
-}
-
+/** One answer proves that there is no money or no key: waiting for more would only spend the callers' time. */
 function typeOf(outcome: CallOutcome): EndType {
   if (typeof outcome === "string") return outcome;
-  return outcome.tripsBreaker && !isAccountTrouble(outcome) ? "failed" : "neutral";
+  // The account is out with all its deployments, and this one of itself may be well.
+  if (!outcome.tripsBreaker || outcome.isOfAccount) return "neutral";
+  return outcome.kind === "money" ? "tripped" : "failed";
 }
 
 /** A server that broke says nothing of the account. */
 function accountTypeOf(outcome: CallOutcome): EndType {
   if (typeof outcome === "string") return outcome;
-  return isAccountTrouble(outcome) ? "tripped" : "neutral";
+  return outcome.isOfAccount ? "tripped" : "neutral";
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { FailedAttempt, RetrySettings } from "./retry-plan";
-import { backoffMs, DEFAULT_RETRY, planRetry, retryAfterOf } from "./retry-plan";
+import { backoffMs, DEFAULT_RETRY, planRetry, retryAfterOf, retryDelayOf } from "./retry-plan";
 import { classifyTransportFailure, classifyUpstreamError } from "./upstream-error";
 
 const answer = (status: number, code = "") => classifyUpstreamError("openai", { status, codes: [code], message: "" });
@@ -118,6 +118,12 @@ describe("the retry plan", () => {
 });
 
 describe("what a vendor asks for", () => {
+  it("is read from the body where Google says it there", () => {
+    const info = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.5s" };
+    expect(retryDelayOf(JSON.stringify({ error: { code: 429, details: [info] } }, null, 2))).toBe(34_500);
+    expect(retryDelayOf("{}")).toBeNull();
+  });
+
   const NOW = Date.UTC(2026, 10, 29, 12);
   it.each([
     [{ "retry-after-ms": "1500.2", "retry-after": "9" }, 1501],

@@ -103,6 +103,12 @@ export function planRetry(failed: FailedAttempt, random: number, settings: Retry
   return beginsMs > lastMs ? no("deadline") : { retry: true, where, delayMs };
 }
 
+/** Google says it in the body of the error: `retryDelay` of google.rpc.RetryInfo, in seconds. Null where there is none. */
+export function retryDelayOf(bodyText: string): number | null {
+  const seconds = /"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"/u.exec(bodyText)?.[1];
+  return seconds === undefined ? null : Math.ceil(Number(seconds) * 1000);
+}
+
 /**
  * What a vendor's headers ask for: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date (RFC 9110 section
  * 10.2.3). Null for nothing, nonsense and the past.

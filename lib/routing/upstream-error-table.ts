@@ -7,6 +7,8 @@
 import type { UpstreamErrorRule, Vendor } from "./upstream-error";
 
 const OPENAI: readonly UpstreamErrorRule[] = [
+  // A restricted key on a route it does not have, which the caller chose.
+  { message: /insufficient permissions for this operation/u, kind: "auth", tripsBreaker: false },
   { status: 429, code: /rate_limit_exceeded|rate_limit_error|slow_down/u, kind: "rate" },
   { code: /invalid_prompt/u, kind: "content" },
   { code: /unsupported_country_region_territory/u, kind: "auth" },
@@ -62,7 +64,8 @@ const DEEPSEEK: readonly UpstreamErrorRule[] = [
 
 const DASHSCOPE: readonly UpstreamErrorRule[] = [
   { code: /arrearage|prepaidbilloverdue|postpaidbilloverdue|commoditynotpurchased/u, kind: "money" },
-  { code: /allocationquota[.]freetieronly/u, kind: "money" },
+  // What is free is counted by model.
+  { code: /allocationquota[.]freetieronly/u, kind: "money", isOfAccount: false },
   { message: /good standing|overdue/u, kind: "money" },
   // Here `insufficient_quota` behind a 429 is tokens per minute, not money.
   { status: 429, code: /insufficient_quota|limit_requests|limit_burst_rate|throttling([.].+)?/u, kind: "rate" },
@@ -81,7 +84,9 @@ const ZHIPU: readonly UpstreamErrorRule[] = [
   // Plans used up or run out: money that only a payment or a new plan period brings back.
   { code: /1308|1309|1310/u, kind: "money" },
   { code: /100[0-5]|1100|111[0-2]|1121/u, kind: "auth" },
-  { code: /1302|1303|1304|1313/u, kind: "rate" },
+  // Calls of a day used up: no pause of this call's helps.
+  { code: /1304/u, kind: "money", isOfAccount: false },
+  { code: /1302|1303|1313/u, kind: "rate" },
   { code: /1305|1312/u, kind: "overloaded" },
   { code: /1261/u, kind: "context" },
   { code: /1301/u, kind: "content" },
@@ -102,11 +107,13 @@ const MOONSHOT: readonly UpstreamErrorRule[] = [
 ];
 
 const QIANFAN: readonly UpstreamErrorRule[] = [
-  { code: /billing_insufficient_balance|quota_user_daily_free|17/u, kind: "money" },
+  { code: /billing_insufficient_balance/u, kind: "money" },
+  { code: /quota_user_daily_free|17/u, kind: "money", isOfAccount: false },
   { code: /(.+_)?(rpm_|tpm_)?rate_limit_exceeded|4|18/u, kind: "rate" },
   { code: /characters_too_long|tokens_too_long/u, kind: "context" },
   { code: /(system|functions|user_setting)_unsafe/u, kind: "content" },
-  { code: /invalid_iam_token|invalid_appid|no_parameter_permission|110|111/u, kind: "auth" },
+  { code: /invalid_iam_token|invalid_appid|110|111/u, kind: "auth" },
+  { code: /no_parameter_permission/u, kind: "auth", tripsBreaker: false },
   { status: 401, code: /invalid_model/u, kind: "gone" },
   { code: /invalid_model|method_not_supported/u, kind: "gone" },
   { code: /malformed_json|invalid_messages|invalid_argument/u, kind: "invalid" },
@@ -114,12 +121,12 @@ const QIANFAN: readonly UpstreamErrorRule[] = [
 ];
 
 const ARK: readonly UpstreamErrorRule[] = [
-  {
-    code: /accountoverdueerror|operationdenied[.]serviceoverdue|setlimitexceeded|accountquotaexceeded/u,
-    kind: "money",
-  },
+  { code: /accountoverdueerror|operationdenied[.]serviceoverdue|accountquotaexceeded/u, kind: "money" },
+  // The limit that a customer set for one model.
+  { code: /setlimitexceeded/u, kind: "money", isOfAccount: false },
   // One code for a trial or plan used up (money) and for a full queue (rate): only the message tells.
-  { code: /quotaexceeded/u, message: /free trial quota|usage quota/u, kind: "money" },
+  { code: /quotaexceeded/u, message: /free trial quota/u, kind: "money", isOfAccount: false },
+  { code: /quotaexceeded/u, message: /usage quota/u, kind: "money" },
   { code: /quotaexceeded|inflightbatchsizeexceeded/u, kind: "rate" },
   {
     code: /ratelimitexceeded([.].+)?|(modelaccount|apiaccount).*ratelimitexceeded|accountratelimitexceeded/u,

@@ -34,6 +34,9 @@ const ANSWERS: readonly (readonly [vendor: string, status: number, body: unknown
   ["openai", 429, error("organization_spend_limit_exceeded", "x", "insufficient_quota"), "money"],
   ["openai", 429, error("project_spend_limit_exceeded", "x", "insufficient_quota"), "money"],
   ["openai", 429, error("organization_usage_limit_exceeded", "x", "insufficient_quota"), "money"],
+  ["openai", 429, error("billing_not_active", "Your account is not active", "billing_not_active"), "money"],
+  ["openai", 408, "", "server"],
+  ["openai", 409, error(null), "server"],
   ["openai", 401, error("invalid_api_key", "x", "invalid_request_error"), "auth"],
   ["openai", 403, error("unsupported_country_region_territory"), "auth"],
   ["openai", 404, error("model_not_found", "x", "invalid_request_error"), "gone"],
@@ -80,6 +83,7 @@ const ANSWERS: readonly (readonly [vendor: string, status: number, body: unknown
   ["anthropic", 403, anthropic("permission_error"), "auth"],
   ["anthropic", 404, anthropic("not_found_error", "model: claude-9"), "gone"],
   ["anthropic", 404, anthropic("not_found_error", "file_x was not found"), "invalid"],
+  ["anthropic", 409, anthropic("conflict_error"), "server"],
   ["anthropic", 413, anthropic("request_too_large"), "context"],
   ["anthropic", 500, anthropic("api_error"), "server"],
   ["anthropic", 504, anthropic("timeout_error"), "server"],
@@ -107,6 +111,8 @@ const ANSWERS: readonly (readonly [vendor: string, status: number, body: unknown
   ["dashscope", 429, error("insufficient_quota", "You exceeded your current quota", "insufficient_quota"), "rate"],
   ["dashscope", 429, { code: "Throttling.RateQuota", message: "Requests rate limit exceeded" }, "rate"],
   ["dashscope", 429, { code: "Throttling", message: "x" }, "rate"],
+  ["dashscope", 429, { code: "Throttling.AllocationQuota", message: "x" }, "rate"],
+  ["dashscope", 429, error("limit_requests", "x", "limit_requests"), "rate"],
   ["dashscope", 400, error("data_inspection_failed", "x"), "content"],
   ["dashscope", 400, { code: "DataInspectionFailed", message: "x" }, "content"],
   ["dashscope", 400, { code: "InvalidParameter", message: "Range of input length should be [1, 129024]" }, "context"],
@@ -116,7 +122,12 @@ const ANSWERS: readonly (readonly [vendor: string, status: number, body: unknown
   ["zhipu", 429, error("1113", "您的账户已欠费,请充值后重试"), "money"],
   ["zhipu", 429, error("1302"), "rate"],
   ["zhipu", 429, error("1303"), "rate"],
+  ["zhipu", 429, error("1304"), "money"],
   ["zhipu", 429, error("1305"), "overloaded"],
+  ["zhipu", 429, error("1308"), "money"],
+  ["zhipu", 429, error("1312"), "overloaded"],
+  ["zhipu", 401, error("1000"), "auth"],
+  ["zhipu", 401, error("1004"), "auth"],
   ["zhipu", 429, error("1309"), "money"],
   ["zhipu", 401, error("1002"), "auth"],
   ["zhipu", 400, error("1211"), "gone"],
@@ -134,6 +145,19 @@ const ANSWERS: readonly (readonly [vendor: string, status: number, body: unknown
   ["qianfan", 429, error("BILLING_INSUFFICIENT_BALANCE"), "money"],
   ["qianfan", 400, error("tokens_too_long", "x", "invalid_request_error"), "context"],
   ["qianfan", 403, error("system_unsafe", "x", "access_denied"), "content"],
+  ...["functions_unsafe", "user_setting_unsafe"].map((code) => ["qianfan", 403, error(code), "content"] as const),
+  ...["tpm", "input_tpm", "output_tpm", "user", "cluster", "cluster_rpm", "cluster_tpm", "preemptible"].map(
+    (name) => ["qianfan", 429, error(`${name}_rate_limit_exceeded`), "rate"] as const,
+  ),
+  ...["malformed_json", "invalid_messages", "invalid_argument"].map(
+    (code) => ["qianfan", 400, error(code, "x", "invalid_request_error"), "invalid"] as const,
+  ),
+  ["qianfan", 400, error("characters_too_long"), "context"],
+  ["qianfan", 400, error("invalid_model"), "gone"],
+  ["qianfan", 405, error("method_not_supported"), "gone"],
+  ["qianfan", 429, error("QUOTA_USER_DAILY_FREE"), "money"],
+  ["qianfan", 401, error("invalid_appid"), "auth"],
+  ["qianfan", 401, error("no_parameter_permission"), "auth"],
   ["qianfan", 401, error("invalid_iam_token"), "auth"],
   ["qianfan", 401, error("invalid_model"), "gone"],
   ["qianfan", 200, { error_code: 17, error_msg: "Open api daily request limit reached" }, "money"],
@@ -150,6 +174,10 @@ const ANSWERS: readonly (readonly [vendor: string, status: number, body: unknown
   ["ark", 429, error("ServerOverloaded", "x", "TooManyRequests"), "overloaded"],
   ["ark", 404, error("InvalidEndpointOrModel.NotFound"), "gone"],
   ["ark", 404, error("ModelNotOpen"), "gone"],
+  ["ark", 403, error("AccessDenied"), "auth"],
+  ["ark", 400, error("InvalidParameter"), "invalid"],
+  ["ark", 500, error("InternalServiceError"), "server"],
+  ["ark", 503, error("ServiceUnavailable"), "overloaded"],
   ["ark", 400, error("InputTextSensitiveContentDetected"), "content"],
   ["ark", 400, error("MissingParameter"), "invalid"],
   ["ark", 401, error("AuthenticationError"), "auth"],
@@ -159,6 +187,10 @@ const ANSWERS: readonly (readonly [vendor: string, status: number, body: unknown
   ["somebody-new", 402, "", "money"],
   ["somebody-new", 429, "<html>Too many requests</html>", "rate"],
   ["somebody-new", 429, error("insufficient_quota"), "money"],
+  ["somebody-new", 403, { code: "x", error: "Your team has used all available credits" }, "money"],
+  ["somebody-new", 403, { code: 30001, message: "Sorry, your account balance is insufficient" }, "money"],
+  ["somebody-new", 429, error("1", "账户余额不足"), "money"],
+  ["somebody-new", 400, error("invalid_value", "'insufficient balance' is not a role"), "invalid"],
   ["somebody-new", 418, "", "invalid"],
   ["somebody-new", 502, "<html>Bad gateway</html>", "server"],
 ];
@@ -172,7 +204,8 @@ describe("error answers of vendors", () => {
     for (const [vendor, status, body, kind] of ANSWERS) {
       const { isRetryable, mayTryOther, tripsBreaker } = classify(vendor, status, body);
       expect(isRetryable).toBe(["rate", "overloaded", "server"].includes(kind));
-      const isAboutUs = kind !== "auth" || status === 401;
+      const isAboutUs =
+        kind !== "auth" || (status === 401 && !JSON.stringify(body).includes("no_parameter_permission"));
       if (isAboutUs) expect(tripsBreaker).toBe(["money", "auth", "overloaded", "server"].includes(kind));
       expect(mayTryOther).toBe(["rate", "money", "auth", "gone", "overloaded", "server"].includes(kind));
     }
@@ -194,10 +227,32 @@ describe("error answers of vendors", () => {
     });
   });
 
+  it("no money and refused keys are the account's, but for what is allowed of one model", () => {
+    const isOfAccount = (vendor: string, status: number, body: unknown) => classify(vendor, status, body).isOfAccount;
+    for (const [vendor, status, body, kind] of ANSWERS) {
+      if (isOfAccount(vendor, status, body)) expect(["money", "auth"]).toContain(kind);
+    }
+    expect(isOfAccount("openai", 429, error("insufficient_quota"))).toBe(true);
+    expect(isOfAccount("anthropic", 401, anthropic("authentication_error"))).toBe(true);
+    expect(isOfAccount("zhipu", 429, error("1113"))).toBe(true);
+    expect(isOfAccount("anthropic", 403, anthropic("permission_error"))).toBe(false);
+    expect(isOfAccount("dashscope", 403, error("AllocationQuota.FreeTierOnly"))).toBe(false);
+    expect(isOfAccount("ark", 429, error("SetLimitExceeded"))).toBe(false);
+    expect(isOfAccount("zhipu", 429, error("1304"))).toBe(false);
+  });
+
+  it("what hides behind status 200 is not billed where it was never begun", () => {
+    expect(classify("qianfan", 200, { error_code: 18, error_msg: "x" }).mayHaveBilled).toBe(false);
+    expect(classify("dashscope", 200, { code: "Throttling", message: "x" }).mayHaveBilled).toBe(true);
+    expect(classify("qianfan", 200, error("internal_error")).mayHaveBilled).toBe(true);
+  });
+
   it("no answer that a caller can bring about by what it asks for shuts a deployment for the others", () => {
     const provoked: [string, number, unknown][] = [
       ["openai", 404, error(null, "No such File object: file-x", "invalid_request_error")],
       ["openai", 404, error("model_not_found", "x")],
+      ["openai", 401, error(null, "You have insufficient permissions for this operation. Missing scopes: x")],
+      ["qianfan", 401, error("no_parameter_permission")],
       ["openai", 403, error(null, "You are not allowed to sample from this")],
       ["anthropic", 403, anthropic("permission_error")],
       ["gemini", 403, gemini(403, "PERMISSION_DENIED", "You do not have permission to access the File x")],

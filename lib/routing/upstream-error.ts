@@ -28,6 +28,8 @@ export interface UpstreamErrorClass {
   readonly mayTryOther: boolean;
   /** Whether the deployment counts as failing. */
   readonly tripsBreaker: boolean;
+  /** Whether it is proof against the whole account: no money, or a refused key. */
+  readonly isOfAccount: boolean;
   /** Whether the vendor may charge for the call nevertheless: then the hold is not given back unseen. */
   readonly mayHaveBilled: boolean;
 }
@@ -47,6 +49,8 @@ export interface UpstreamErrorRule {
   readonly mayHaveBilled?: boolean;
   /** False where a caller's request can bring the answer about: one caller may not shut a deployment for the others. */
   readonly tripsBreaker?: false;
+  /** False where an allowance of one model is used up, and the account's other models go on. */
+  readonly isOfAccount?: false;
 }
 
 /** The parts of an error answer that classify it. */
@@ -60,27 +64,39 @@ export interface UpstreamErrorFacts {
 type Consequences = Omit<UpstreamErrorClass, "kind" | "mayHaveBilled">;
 
 const CONSEQUENCES: Readonly<Record<UpstreamErrorKind, Consequences>> = {
-  rate: { isRetryable: true, mayTryOther: true, tripsBreaker: false },
+  rate: { isRetryable: true, mayTryOther: true, tripsBreaker: false, isOfAccount: false },
   // Waiting brings no money and no right key: the deployment drops out until its breaker tries again.
-  money: { isRetryable: false, mayTryOther: true, tripsBreaker: true },
-  auth: { isRetryable: false, mayTryOther: true, tripsBreaker: true },
-  invalid: { isRetryable: false, mayTryOther: false, tripsBreaker: false },
-  context: { isRetryable: false, mayTryOther: false, tripsBreaker: false },
-  content: { isRetryable: false, mayTryOther: false, tripsBreaker: false },
-  gone: { isRetryable: false, mayTryOther: true, tripsBreaker: false },
-  overloaded: { isRetryable: true, mayTryOther: true, tripsBreaker: true },
-  server: { isRetryable: true, mayTryOther: true, tripsBreaker: true },
-  unknown: { isRetryable: false, mayTryOther: false, tripsBreaker: false },
+  money: { isRetryable: false, mayTryOther: true, tripsBreaker: true, isOfAccount: true },
+  auth: { isRetryable: false, mayTryOther: true, tripsBreaker: true, isOfAccount: true },
+  invalid: { isRetryable: false, mayTryOther: false, tripsBreaker: false, isOfAccount: false },
+  context: { isRetryable: false, mayTryOther: false, tripsBreaker: false, isOfAccount: false },
+  content: { isRetryable: false, mayTryOther: false, tripsBreaker: false, isOfAccount: false },
+  gone: { isRetryable: false, mayTryOther: true, tripsBreaker: false, isOfAccount: false },
+  overloaded: { isRetryable: true, mayTryOther: true, tripsBreaker: true, isOfAccount: false },
+  server: { isRetryable: true, mayTryOther: true, tripsBreaker: true, isOfAccount: false },
+  unknown: { isRetryable: false, mayTryOther: false, tripsBreaker: false, isOfAccount: false },
 };
 
 /** Statuses that say the vendor gave up on work it had begun. */
 const GAVE_UP = new Set([408, 504, 524]);
 
+/** Behind status 200, what these name was not begun either. */
+const NEVER_BEGUN: ReadonlySet<UpstreamErrorKind> = new Set(["rate", "money", "auth", "gone", "invalid", "context"]);
+
+/** Of vendors who have no code for it; where a caller's own text is not repeated. */
+const NO_MONEY =
+  /insufficient (account )?(balance|credits?|funds)|balance is insufficient|(ran|run) out of credits|all available credits|余额不足|欠费/u;
+
 /** Rows for all vendors: what the OpenAI-compatible world agrees on. */
 const COMMON_RULES: readonly UpstreamErrorRule[] = [
   { code: /insufficient_quota|insufficient_balance|billing_error|credit_balance_exhausted/u, kind: "money" },
-  { code: /(organization|project)_(spend|usage)_limit_exceeded|billing_hard_limit_reached/u, kind: "money" },
+  {
+    code: /(organization|project)_(spend|usage)_limit_exceeded|billing_hard_limit_reached|billing_not_active/u,
+    kind: "money",
+  },
   { status: 402, kind: "money" },
+  { status: 403, message: NO_MONEY, kind: "money" },
+  { status: 429, message: NO_MONEY, kind: "money" },
   { code: /context_length_exceeded|string_above_max_length|model_context_window_exceeded/u, kind: "context" },
   { message: /maximum context length|context window|prompt is too long/u, status: 400, kind: "context" },
   { code: /content_filter|content_policy_violation|moderation_blocked|data_inspection_failed/u, kind: "content" },
@@ -123,11 +139,13 @@ export function classifyUpstreamError(providerKind: string, facts: UpstreamError
   const rules = [...(isVendor(providerKind) ? VENDOR_RULES[providerKind] : []), ...COMMON_RULES];
   const rule = rules.find((candidate) => matches(candidate, facts));
   const kind = rule?.kind ?? kindByStatusClass(facts.status);
-  const wasBegun = GAVE_UP.has(facts.status) || facts.status < 400;
+  const wasBegun = GAVE_UP.has(facts.status) || (facts.status < 400 && !NEVER_BEGUN.has(kind));
+  const tripsBreaker = rule?.tripsBreaker ?? CONSEQUENCES[kind].tripsBreaker;
   return {
     kind,
     ...CONSEQUENCES[kind],
-    tripsBreaker: rule?.tripsBreaker ?? CONSEQUENCES[kind].tripsBreaker,
+    isOfAccount: tripsBreaker && (rule?.isOfAccount ?? CONSEQUENCES[kind].isOfAccount),
+    tripsBreaker,
     mayHaveBilled: rule?.mayHaveBilled ?? wasBegun,
   };
 }
