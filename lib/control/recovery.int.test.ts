@@ -1,11 +1,11 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "@/lib/domain/clock";
 import { createBudgetLedger } from "@/lib/redis/budget-ledger";
 import { keysOf } from "@/lib/redis/keys";
 import { startRedis } from "@/lib/services/redis";
+import { throwAwayFolder } from "@/lib/services/throw-away";
 import { booksOf, recoveryDeps, reserveFor, reserveInputFor, settleFor } from "@/lib/testing/reservations";
 import { bookAll, openBookkeeping } from "@/lib/testing/bookkeeping";
 import { connectedStore, insertOrganisationRow, usageEventOf } from "@/lib/testing/usage-events";
@@ -127,8 +127,8 @@ describe("the rebuild command", () => {
 
 describe("a Redis restarted from an older copy of its file", () => {
   it("is fenced until gateways have announced, then agrees with the ledger and with every call in flight", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "spillway-recovery-"));
-    const copy = mkdtempSync(join(tmpdir(), "spillway-recovery-copy-"));
+    const folder = throwAwayFolder("spillway-recovery");
+    const copy = throwAwayFolder("spillway-recovery-copy");
     let server = await startRedis({ dataDir: folder, appendonly: true });
     const store = await connectedStore(server.url);
     try {
@@ -214,13 +214,11 @@ describe("a Redis restarted from an older copy of its file", () => {
     } finally {
       await store.close();
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
-      rmSync(copy, { recursive: true, force: true });
     }
   });
 
   it("that lost everything is rebuilt from the ledger and from what gateways announce", async () => {
-    const server = await startRedis({ dataDir: mkdtempSync(join(tmpdir(), "spillway-empty-")), appendonly: false });
+    const server = await startRedis({ dataDir: throwAwayFolder("spillway-empty"), appendonly: false });
     const store = await connectedStore(server.url);
     try {
       const on = recoveryDeps({ ...deps, store });

@@ -51,6 +51,8 @@ export class KeysUnavailable extends Error {
 interface Entry {
   keys: LocalJWKSet | undefined;
   fetchedMs: number;
+  /** Rises with every set of keys that came. */
+  version: number;
   /** Of the last fetch, whatever came of it. */
   triedMs: number;
   loading: Promise<void> | undefined;
@@ -87,11 +89,22 @@ export class JwksCache {
     }
   }
 
+  /** Which set of keys is in use: what an older one proved may not hold any more. */
+  versionOf(url: string): number {
+    return this.entries.get(url)?.version ?? 0;
+  }
+
   private entryOf(url: string): Entry {
     const known = this.entries.get(url);
     if (known) return known;
     if (this.entries.size >= MAX_ISSUERS) this.entries.clear();
-    const fresh: Entry = { keys: undefined, fetchedMs: 0, triedMs: Number.NEGATIVE_INFINITY, loading: undefined };
+    const fresh: Entry = {
+      keys: undefined,
+      fetchedMs: 0,
+      version: 0,
+      triedMs: Number.NEGATIVE_INFINITY,
+      loading: undefined,
+    };
     this.entries.set(url, fresh);
     return fresh;
   }
@@ -132,6 +145,7 @@ export class JwksCache {
       if (answer.status !== 200) return;
       entry.keys = createLocalJWKSet(keySetSchema.parse(JSON.parse(answer.text)));
       entry.fetchedMs = this.deps.clock.nowMs();
+      entry.version += 1;
     } catch {
       // Refused, late, no JSON, no key set: `usable` says whether the old keys still do.
     }

@@ -202,3 +202,46 @@ describe("any token", () => {
     expect(idp.calls).toHaveLength(0);
   });
 });
+
+describe("a token that was proved", () => {
+  it("is not proved again for half a minute, and neither its end nor a changed issuer waits for that", async () => {
+    const { clock, verify, reconfigure, proved } = verifierOf([jwksIssuer(idp.url)]);
+    const token = await first.sign({ ...CLAIMS, exp: SECONDS + 20 });
+    expect(reason(await verify(token))).toBe("ok");
+    expect(proved.size).toBe(1);
+    expect(reason(await verify(token))).toBe("ok");
+    expect(proved.size).toBe(1);
+    // Whoever has the beginning of a token has not the token.
+    const [head = "", body = "", signature = ""] = token.split(".");
+    const forged = `${head}.${body}.${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
+    expect(reason(await verify(forged))).toBe("bad_signature");
+    reconfigure([jwksIssuer(idp.url, { audiences: ["payroll"] })]);
+    expect(reason(await verify(token))).toBe("wrong_audience");
+    reconfigure([]);
+    expect(reason(await verify(token))).toBe("unknown_issuer");
+    reconfigure([jwksIssuer(idp.url, { claims: { consumer: ["sub"], user: null, scopes: null } })]);
+    expect(await verify(token)).toMatchObject({ consumerId: "ada", user: null });
+    clock.advance(51_000);
+    expect(reason(await verify(token))).toBe("expired");
+  });
+
+  it("does not outlive the key that proved it by more than the key set and half a minute", async () => {
+    const { clock, verify } = verifierOf([jwksIssuer(idp.url)], { jwks: { maxAgeMs: 60_000 } });
+    const token = await first.sign(CLAIMS);
+    expect(reason(await verify(token))).toBe("ok");
+    idp.keys = [second.publicJwk];
+    clock.advance(29_000);
+    expect(reason(await verify(token))).toBe("ok");
+    // Somebody brings a token of the new key: the set is read, and the old proofs are worth nothing.
+    clock.advance(1_000);
+    expect(reason(await verify(await second.sign(CLAIMS)))).toBe("ok");
+    expect(reason(await verify(token))).toBe("unknown_key");
+  });
+
+  it("is all that is kept: what strangers send displaces nothing", async () => {
+    const { verify, proved } = verifierOf([jwksIssuer(idp.url)]);
+    await verify(await stranger.sign(CLAIMS));
+    await verify("a.b.c");
+    expect(proved.size).toBe(0);
+  });
+});

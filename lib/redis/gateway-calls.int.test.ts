@@ -1,5 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "@/lib/domain/clock";
@@ -7,6 +6,7 @@ import { newId } from "@/lib/domain/ids";
 import type { UsageEvent } from "@/lib/domain/usage-event";
 import type { RunningRedis } from "@/lib/services/redis";
 import { startRedis } from "@/lib/services/redis";
+import { throwAwayFolder } from "@/lib/services/throw-away";
 import { extendFor, reserveFor, reserveInputFor, settleFor } from "@/lib/testing/reservations";
 import { connectedStore, uniqueOrganisationId, usageEventOf } from "@/lib/testing/usage-events";
 import { createBudgetLedger } from "./budget-ledger";
@@ -32,14 +32,13 @@ interface Bench {
 }
 
 async function bench(): Promise<Bench> {
-  const folder = mkdtempSync(join(tmpdir(), "spillway-calls-"));
-  const copy = mkdtempSync(join(tmpdir(), "spillway-calls-copy-"));
+  const folder = throwAwayFolder("spillway-calls");
+  const copy = throwAwayFolder("spillway-calls-copy");
   let server: RunningRedis = await startRedis({ dataDir: folder, appendonly: true });
   const store = await connectedStore(server.url);
   closing.push(async () => {
     await store.close();
     await server.stop();
-    for (const path of [folder, copy]) rmSync(path, { recursive: true, force: true });
   });
   const organisation = { organisationId: uniqueOrganisationId(), budgetId: newId("bud", Date.now()) };
   const keys = keysOf(organisation.organisationId);

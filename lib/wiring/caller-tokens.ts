@@ -11,7 +11,7 @@ import { Introspector } from "@/lib/identity/introspection";
 import type { IssuerRegistry, TokenIssuer } from "@/lib/identity/issuer";
 import { issuerRegistry, tokenIssuerSchema } from "@/lib/identity/issuer";
 import { JwksCache } from "@/lib/identity/jwks";
-import { claimedIssuer, MAX_TOKEN_LENGTH } from "@/lib/identity/jwt";
+import { claimedIssuer, createProvedClaims, MAX_TOKEN_LENGTH } from "@/lib/identity/jwt";
 import type { TokenVerifier } from "@/lib/identity/token-verifier";
 import { createTokenVerifier } from "@/lib/identity/token-verifier";
 import { refusedToken } from "@/lib/identity/verified-token";
@@ -98,6 +98,7 @@ export function createCallerTokens({
   const shared = {
     clock,
     keys: new JwksCache({ fetch, clock }),
+    proved: createProvedClaims(),
     introspector: new Introspector({ fetch, clock, clientSecret: (issuerId) => secrets.open(issuerId) }),
   };
   return {

@@ -1,11 +1,11 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { throwAwayFolder } from "@/lib/services/throw-away";
 import { closingLine, countsFrom, countsOfPlaywright, countsOfVitest, sum } from "./summary";
 
 const report = (content: string): string => {
-  const file = join(mkdtempSync(join(tmpdir(), "summary-")), "report.json");
+  const file = join(throwAwayFolder("summary"), "report.json");
   writeFileSync(file, content);
   return file;
 };

@@ -14,6 +14,7 @@ import type { TokenIssuer } from "../issuer";
 import { issuerRegistry, tokenIssuerSchema } from "../issuer";
 import type { Fetch, JwksSettings } from "../jwks";
 import { JwksCache } from "../jwks";
+import { createProvedClaims } from "../jwt";
 import { createTokenVerifier } from "../token-verifier";
 import type { TokenVerdict } from "../verified-token";
 
@@ -110,16 +111,18 @@ export function verifierOf(issuers: TokenIssuer[], settings: VerifierSettings = 
     { fetch, clock, clientSecret: () => "s:ecret&1" },
     { timeoutMs: 1000, ...settings.introspection },
   );
+  const proved = createProvedClaims();
   const verify = createTokenVerifier({
     clock,
     keys: new JwksCache({ fetch, clock }, settings.jwks),
+    proved,
     introspector,
     issuers: () => registry,
   });
   const reconfigure = (next: TokenIssuer[]) => {
     registry = issuerRegistry(next);
   };
-  return { clock, verify, reconfigure };
+  return { clock, verify, reconfigure, proved };
 }
 
 export function reason(verdict: TokenVerdict): string {
