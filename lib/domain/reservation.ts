@@ -216,8 +216,9 @@ export class ReservationModel {
     for (const { position } of reservation.lines) {
       const line = command.budgets[position];
       const view = line && this.view(line);
+      const isEnforced = line?.enforcement === "enforce";
+      if (!view && !isEnforced) continue;
       if (!view) return { code: "unknown", budget: position };
-      const isEnforced = line.enforcement === "enforce";
       if (isEnforced && this.budgetOf(line)?.isFrozen) return { code: "frozen", budget: position };
       const amount = command.amounts[position] ?? 0n;
       const total = view.used + amount;

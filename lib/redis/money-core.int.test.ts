@@ -156,6 +156,25 @@ describe("money core", () => {
     expect(await store.redis.hget(pair.keys.counter("b0", PERIOD), "h")).toBeNull();
   });
 
+  it("holds more on a budget that is gone where it is enforced no longer, and refuses where it is", async () => {
+    const line = { meter: "cost", enforcement: "warn", steps: [], overflowPlan: null } as const;
+    for (const [enforcement, code] of [
+      ["warn", "extended"],
+      ["enforce", "unknown"],
+    ] as const) {
+      const pair = new ModelPair(store, [{ ...line, enforcement }], 1n);
+      await pair.begin();
+      await pair.reserve([{ id: "r4:0", plans: [[60n]] }]);
+      pair.model.budgets.delete("b0");
+      await store.redis.del(pair.keys.limit("b0"));
+      const { model, script } = await pair.extend("r4:0", 1, [5n]);
+      expect([model.code, CODES[script.code] ?? script.code]).toEqual([code, code]);
+      await pair.agree();
+      await pair.conclude([{ id: "r4:0", settled: null }]);
+      await pair.agree();
+    }
+  });
+
   it("gives nothing back to a session that is over, and makes no counter of it anew", async () => {
     const session = { meter: "cost", enforcement: "enforce", steps: [], overflowPlan: null, session: 100n } as const;
     const pair = new ModelPair(store, [session], 1n);

@@ -18,7 +18,7 @@
    6 exhausted  budget, settled, held, limit
    7 frozen     budget
   11 too large  budget
-  12 unknown    budget (no limit stands in Redis)
+  12 unknown    budget (it is enforced, and no limit stands in Redis)
 ]]
 --- @include "includes/amount.lua"
 --- @include "includes/time.lua"
@@ -50,10 +50,11 @@ local function sumText(left, right)
   return amountText(amountAdd(hi, lo, moreHi, moreLo))
 end
 
--- Nothing, or the answer that refuses. A budget of which nothing more is wanted needs no room, but must not be frozen.
+-- Nothing, or the answer that refuses. A budget of which nothing more is wanted needs no room, but must not be frozen. One
+-- that is gone limits nothing; what is held on it goes back there at the end.
 local function refusalOf(index, budget, amount)
   local view = viewOf(budget, now)
-  if view.missing then return { 12, index } end
+  if view.missing then return budget.enforced and { 12, index } or nil end
   if view.frozen and budget.enforced then return { 7, index } end
   if amount == "0" then return nil end
   local within, withinOverflow, countable = fits(view, amount)
@@ -74,7 +75,12 @@ for index, budget in ipairs(budgets) do
   end
 end
 for index, budget in ipairs(budgets) do
-  if held[index] ~= "-" then hold(viewOf(budget, now), more[index]) end
+  local view = held[index] ~= "-" and viewOf(budget, now)
+  if view and view.missing then
+    redis.call("HINCRBY", budget.counterKey, "h", more[index])
+  elseif view then
+    hold(view, more[index])
+  end
 end
 writeHolds(views)
 local taken = table.concat({ plan, rung, overflow, ARGV[4] }, " ")
