@@ -11,6 +11,7 @@ import { GatewayCalls } from "./gateway-calls";
 import { handOverReservation } from "./hand-over";
 import type { CallJournal } from "./journalled-calls";
 import { keysOf } from "./keys";
+import type { OpenCall } from "./open-reservations";
 import { packedHold, reserveCommand, reserveOutcome, reserveWords } from "./reserve-command";
 import type { ScriptReply } from "./scripts";
 import { runScript } from "./scripts";
@@ -69,14 +70,32 @@ function isSoft({ budgets, plans: [mildest = "denied"] }: ReserveInput): boolean
   return budgets.every(({ enforcement }, index) => mildest[index] === null || enforcement !== "enforce");
 }
 
+// One literal: spreads are dear for every call.
+function openCall(
+  input: ReserveInput,
+  taken: { readonly plan: number; readonly rungBasisPoints: number; readonly isOverflow: boolean },
+): OpenCall {
+  const { counters, amounts } = packedHold(input, taken.plan);
+  return {
+    reservationId: input.reservationId,
+    counters,
+    amounts,
+    headJson: headText(input.head, taken.plan),
+    rungBasisPoints: taken.rungBasisPoints,
+    isOverflow: taken.isOverflow,
+    extension: 0,
+    usageJson: "",
+    end: undefined,
+  };
+}
+
 /** The call under its mildest plan, noted on disk instead of held; undefined where it may not pass so. */
 function passWithoutStore(input: ReserveInput, { calls }: Parts): ReserveOutcome | undefined {
   const nowMs = calls.storeNowMs();
   if (nowMs < input.windowStartMs || nowMs >= input.windowEndMs || !isSoft(input)) return undefined;
-  const { organisationId, reservationId } = input;
-  const hold = { reservationId, ...packedHold(input, 0), headJson: headText(input.head, 0) };
+  const { organisationId } = input;
   const taken = { plan: 0, rungBasisPoints: 0, isOverflow: false };
-  if (!calls.passed(organisationId, { ...hold, ...taken })) return undefined;
+  if (!calls.passed(organisationId, openCall(input, taken))) return undefined;
   return { code: "reserved", ...taken, binding: null, nowMs };
 }
 
@@ -116,13 +135,7 @@ async function reserve(input: ReserveInput, parts: Parts): Promise<ReserveOutcom
   if (isSnapshotLost(words)) return reserveWithoutStore(input, parts, "the quota store has lost the snapshot");
   if (outcome.code === "fenced") return passWithoutStore(input, parts) ?? outcome;
   if (outcome.code === "reserved") {
-    calls.opened(organisationId, {
-      reservationId,
-      ...packedHold(input, outcome.plan),
-      headJson: headText(input.head, outcome.plan),
-      rungBasisPoints: outcome.rungBasisPoints,
-      isOverflow: outcome.isOverflow,
-    });
+    calls.opened(organisationId, openCall(input, outcome));
   }
   return outcome;
 }

@@ -5,6 +5,7 @@
 import type { Clock } from "@/lib/domain/clock";
 import type { ExtendInput, OpenReservation, Settlement } from "@/lib/gateway/ports";
 import { announceCommand } from "./announce-command";
+import { announceCalls } from "./announcing";
 import { JointBatch, PerOrganisation } from "./batch";
 import type { HotConnection } from "./client";
 import type { CallEnd, Concluded } from "./conclude-command";
@@ -13,8 +14,8 @@ import { raisedAmounts } from "./extend-command";
 import type { CallJournal } from "./journalled-calls";
 import { JournalledCalls } from "./journalled-calls";
 import { keysOf } from "./keys";
-import type { OpenCall, OrganisationCalls } from "./open-reservations";
-import { createOrganisationCalls, forgetBooked, rememberEnd } from "./open-reservations";
+import type { OpenCall, OrganisationCalls, StreamPosition } from "./open-reservations";
+import { createOrganisationCalls, forgetBooked, laterOf, rememberEnds, streamPosition } from "./open-reservations";
 import { renewCommand } from "./renew-command";
 import type { ScriptReply } from "./scripts";
 import { numberAt, runScript, runTextScript, textAt } from "./scripts";
@@ -23,10 +24,7 @@ const HEARTBEAT_MS = 1_000;
 /** An organisation without calls is still watched this long, so that its epoch and fence stay known. */
 const ACTIVE_MS = 60_000;
 const RENEW_BATCH = 500;
-const ANNOUNCE_BATCH = 200;
 const ANNOUNCED_TTL_SECONDS = 3_600;
-/** Result code of announce-4.lua. */
-const NOT_FENCED = 3;
 export const MAX_ENDS = 128;
 /**
  * How long an end waits for others where calls are many. Its answer has left by then: of a process that is killed in these
@@ -120,9 +118,8 @@ export class GatewayCalls {
     return (this.organisations.get(organisationId)?.open.size ?? 0) >= BUSY_CALLS;
   }
 
-  opened(organisationId: string, call: Omit<OpenCall, "extension" | "usageJson" | "end">): void {
-    const open = { ...call, extension: 0, usageJson: "", end: undefined };
-    this.callsOf(organisationId).open.set(call.reservationId, open);
+  opened(organisationId: string, call: OpenCall): void {
+    this.callsOf(organisationId).open.set(call.reservationId, call);
   }
 
   /** The store holds more for this call: an announcement must say so. */
@@ -134,10 +131,9 @@ export class GatewayCalls {
   }
 
   /** Notes a call that passes without the store, on disk, before it is sent. False where that cannot be. */
-  passed(organisationId: string, call: Omit<OpenCall, "extension" | "usageJson" | "end">): boolean {
-    const open = { ...call, extension: 0, usageJson: "", end: undefined };
-    if (!this.journalled.note(organisationId, open)) return false;
-    this.callsOf(organisationId).open.set(call.reservationId, open);
+  passed(organisationId: string, call: OpenCall): boolean {
+    if (!this.journalled.note(organisationId, call)) return false;
+    this.opened(organisationId, call);
     return true;
   }
 
@@ -220,43 +216,49 @@ export class GatewayCalls {
       calls.map((call) => endOf(call, withHead)),
     );
     const late: OpenCall[] = [];
+    const taken: OpenCall[] = [];
+    let streamId = "";
+    let position: StreamPosition | undefined;
     for (const [index, call] of calls.entries()) {
       const one = concluded[index];
       if (!one || one.outcome === "fenced") continue;
-      if (!withHead && isToComeAgain(call, one)) late.push(call);
-      else this.remember(organisationId, call, one.streamId);
+      if (!withHead && isToComeAgain(call, one)) {
+        late.push(call);
+        continue;
+      }
+      taken.push(call);
+      if (one.streamId === streamId) continue;
+      streamId = one.streamId;
+      position = laterOf(position, streamPosition(streamId));
     }
+    this.remember(organisationId, taken, position);
     return late;
   }
 
-  /** The store has this end; the ledger may not. */
-  private remember(organisationId: string, call: OpenCall, given: string): void {
-    const nowMs = this.options.clock.nowMs();
+  /** The store has these ends; the ledger may not. */
+  private remember(organisationId: string, taken: readonly OpenCall[], position: StreamPosition | undefined): void {
+    const sinceMs = this.options.clock.nowMs();
     const calls = this.callsOf(organisationId);
-    calls.open.delete(call.reservationId);
-    this.journalled.delivered(call.reservationId);
-    // Of a call that is only remembered to be announced again, what the heartbeat carried is of no use.
-    call.usageJson = "";
+    const [settled, voided]: [OpenCall[], OpenCall[]] = [[], []];
+    for (const call of taken) {
+      calls.open.delete(call.reservationId);
+      this.journalled.delivered(call.reservationId);
+      // Of a call that is only remembered to be announced again, what the heartbeat carried is of no use.
+      call.usageJson = "";
+      (call.end?.settlement ? settled : voided).push(call);
+    }
     // "Already settled" names no stream id: an earlier delivery's answer was lost. Wait for the watermark to pass now.
-    const streamId = call.end?.settlement && given === "" ? `${String(this.storeNowMs() + HEARTBEAT_MS)}-0` : given;
-    rememberEnd(calls, { call, streamId, sinceMs: nowMs });
+    const now = { ms: this.storeNowMs() + HEARTBEAT_MS, sequence: 0 };
+    rememberEnds(calls, { calls: settled, position: position ?? now, sinceMs });
+    rememberEnds(calls, { calls: voided, position: undefined, sinceMs });
   }
 
   /** Tells a server that may lack them of every call and of every end that may not be booked. Idempotent. */
   private async announce(organisationId: string, calls: OrganisationCalls, runId: string): Promise<void> {
     const { redis } = this.options.connection;
-    await inBatches([...calls.open.values()], (call) => this.say(organisationId, call, runId));
-    await inBatches([...calls.unbooked.values()], async (ended) => {
-      const { call } = ended;
-      const reply = await this.say(organisationId, call, runId);
-      let streamId = textAt(reply, 1);
-      if (numberAt(reply, 0) === NOT_FENCED) {
-        // The fence fell without us: whatever this server has of the call ends now, and what it has not is a late event.
-        const concluded = await this.concludeOne(organisationId, call);
-        if (concluded.outcome === "fenced") throw new Error("fenced again while announcing");
-        streamId = concluded.streamId;
-      }
-      if (streamId !== "") calls.unbooked.set(call.reservationId, { ...ended, streamId });
+    await announceCalls(calls, {
+      say: (call) => this.say(organisationId, call, runId),
+      concludeOne: (call) => this.concludeOne(organisationId, call),
     });
     const announced = keysOf(organisationId).announced(runId);
     await redis.multi().sadd(announced, this.options.gatewayId).expire(announced, ANNOUNCED_TTL_SECONDS).exec();
@@ -318,7 +320,7 @@ export class GatewayCalls {
       this.callsOf(organisationId).open.set(call.reservationId, call);
     }
     for (const [organisationId, calls] of this.organisations) {
-      const isIdle = calls.open.size === 0 && calls.unbooked.size === 0;
+      const isIdle = calls.open.size === 0 && calls.unbooked.length === 0;
       if (isIdle && this.options.clock.nowMs() > calls.activeUntilMs) this.organisations.delete(organisationId);
       // One organisation's trouble is not another's; what failed is tried again by the next beat.
       else await this.beatOne(organisationId, calls).catch(() => undefined);
@@ -359,19 +361,12 @@ export class GatewayCalls {
   counts(): { open: number; undelivered: number; unbooked: number } {
     const counts = { open: 0, undelivered: 0, unbooked: 0 };
     for (const calls of this.organisations.values()) {
-      counts.unbooked += calls.unbooked.size;
+      counts.unbooked += calls.unbookedCount;
       for (const call of calls.open.values()) {
         if (call.end) counts.undelivered += 1;
         else counts.open += 1;
       }
     }
     return counts;
-  }
-}
-
-/** Some at a time, so that a long list is neither one round trip an item nor one burst. */
-async function inBatches<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
-  for (let from = 0; from < items.length; from += ANNOUNCE_BATCH) {
-    await Promise.all(items.slice(from, from + ANNOUNCE_BATCH).map(work));
   }
 }

@@ -21,10 +21,17 @@ export interface OpenCall {
   end: { readonly settlement: Settlement | null } | undefined;
 }
 
+/** Id of a stream entry, as numbers. */
+export interface StreamPosition {
+  readonly ms: number;
+  readonly sequence: number;
+}
+
+/** Ends that the store took together. */
 export interface BookedLater {
-  readonly call: OpenCall;
-  /** Stream id of the usage event; "" for a void, which is kept for a while only. */
-  readonly streamId: string;
+  readonly calls: readonly OpenCall[];
+  /** Of the last of their usage events; undefined for voids, which are kept for a while only. */
+  position: StreamPosition | undefined;
   readonly sinceMs: number;
 }
 
@@ -35,7 +42,10 @@ const MAX_REMEMBERED = 200_000;
 
 export interface OrganisationCalls {
   readonly open: Map<string, OpenCall>;
-  readonly unbooked: Map<string, BookedLater>;
+  /** In the order of their stream ids, but for the odd late reply. */
+  readonly unbooked: BookedLater[];
+  /** Calls in them. */
+  unbookedCount: number;
   /** Run id of the server on which all of the above was written, or to which it was announced. */
   server: string | undefined;
   activeUntilMs: number;
@@ -44,36 +54,41 @@ export interface OrganisationCalls {
 }
 
 export function createOrganisationCalls(server: string | undefined): OrganisationCalls {
-  return { open: new Map(), unbooked: new Map(), server, activeUntilMs: 0, isOverfull: false };
+  return { open: new Map(), unbooked: [], unbookedCount: 0, server, activeUntilMs: 0, isOverfull: false };
 }
 
-export function rememberEnd(calls: OrganisationCalls, ended: BookedLater): void {
-  if (calls.unbooked.size >= MAX_REMEMBERED) {
-    const oldest = calls.unbooked.keys().next();
-    if (!oldest.done) calls.unbooked.delete(oldest.value);
-  }
-  calls.unbooked.set(ended.call.reservationId, ended);
+export function rememberEnds(calls: OrganisationCalls, ended: BookedLater): void {
+  if (ended.calls.length === 0) return;
+  calls.unbooked.push(ended);
+  calls.unbookedCount += ended.calls.length;
+  while (calls.unbookedCount > MAX_REMEMBERED) calls.unbookedCount -= calls.unbooked.shift()?.calls.length ?? 0;
 }
 
-function isAtOrBefore(streamId: string, watermark: string): boolean {
-  const [leftMs = "0", leftSequence = "0"] = streamId.split("-");
-  const [rightMs = "0", rightSequence = "0"] = watermark.split("-");
-  if (leftMs !== rightMs) return Number(leftMs) < Number(rightMs);
-  return Number(leftSequence) <= Number(rightSequence);
+export function streamPosition(streamId: string): StreamPosition {
+  const [ms = "0", sequence = "0"] = streamId.split("-");
+  return { ms: Number(ms), sequence: Number(sequence) };
+}
+
+function isAtOrBefore(left: StreamPosition, right: StreamPosition): boolean {
+  return left.ms === right.ms ? left.sequence <= right.sequence : left.ms < right.ms;
+}
+
+export function laterOf(left: StreamPosition | undefined, right: StreamPosition): StreamPosition {
+  return left === undefined || isAtOrBefore(left, right) ? right : left;
 }
 
 /** Forgets ends that stand in Postgres (stream id at or before `booked`) and voids that are old enough. */
 export function forgetBooked(calls: OrganisationCalls, booked: string, nowMs: number): void {
-  // Insertion order is the order of stream ids but for the odd late reply: stop at the first that must stay.
-  for (const [id, ended] of calls.unbooked) {
-    const isDone =
-      ended.streamId === ""
-        ? nowMs - ended.sinceMs > VOID_MEMORY_MS
-        : booked !== "" && isAtOrBefore(ended.streamId, booked);
-    if (!isDone) {
-      if (ended.streamId === "") continue;
-      break;
-    }
-    calls.unbooked.delete(id);
-  }
+  const watermark = booked === "" ? undefined : streamPosition(booked);
+  const isDone = ({ position, sinceMs }: BookedLater): boolean =>
+    position === undefined
+      ? nowMs - sinceMs > VOID_MEMORY_MS
+      : watermark !== undefined && isAtOrBefore(position, watermark);
+  // What follows the first that must stay is younger.
+  const end = calls.unbooked.findIndex((ended) => ended.position !== undefined && !isDone(ended));
+  const older = calls.unbooked.splice(0, end === -1 ? calls.unbooked.length : end);
+  const kept = older.filter((ended) => !isDone(ended));
+  calls.unbooked.unshift(...kept);
+  for (const ended of older) calls.unbookedCount -= ended.calls.length;
+  for (const ended of kept) calls.unbookedCount += ended.calls.length;
 }
