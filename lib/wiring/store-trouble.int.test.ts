@@ -5,6 +5,9 @@ import type { TestOrganisation } from "@/lib/testing/factories";
 import type { TestBench } from "@/lib/testing/running-gateway";
 import { startTestBench } from "@/lib/testing/running-gateway";
 import { startPrivateRedis, testDatabaseUrl } from "@/lib/testing/services";
+import { startRedis } from "@/lib/services/redis";
+import { throwAwayFolder } from "@/lib/services/throw-away";
+import { FenceWatch, recoverOrganisation } from "@/lib/control/recovery";
 
 const PAUSE_MS = 2_000;
 
@@ -85,4 +88,65 @@ describe("a store that is slow", () => {
     await over;
     await expect.poll(async () => (await call()).status, { timeout: 5_000 }).toBe(200);
   });
+});
+
+describe("a store that is away", () => {
+  const FEW = 10;
+
+  it("litellm breaker: callers hear so at once instead of hanging, and the books agree when it is back", async () => {
+    const dataDir = throwAwayFolder("spillway-away");
+    let server = await startRedis({ dataDir, appendonly: true });
+    const away = await startTestBench(await testDatabaseUrl(), server.url);
+    try {
+      const made = await away.organisation();
+      const gateway = await away.gateway();
+      const call = (latencyMs = 0) =>
+        gateway.handle(
+          new Request("http://gateway.test/v1/chat/completions", {
+            method: "POST",
+            headers: { authorization: `Bearer ${made.apiKey.secret}` },
+            body: JSON.stringify({ ...(JSON.parse(bodyText) as object), sandbox: { latencyMs } }),
+          }),
+          { waitUntil: () => undefined },
+        );
+      const counter = () => away.counter(made.organisationId, made.budgets.organisation?.id ?? "");
+      for (let index = 0; index < 3; index += 1) expect((await call()).status).toBe(200);
+      const flying = call(1_500);
+      await expect.poll(async () => (await counter()).held > 0n).toBe(true);
+      await server.stop();
+
+      const waits: number[] = [];
+      for (let index = 0; index < FEW; index += 1) {
+        const startedMs = performance.now();
+        const refused = await call();
+        waits.push(performance.now() - startedMs);
+        expect([refused.status, await codeOf(refused), Number(refused.headers.get("retry-after")) > 0]).toEqual([
+          503,
+          "quota_store_unavailable",
+          true,
+        ]);
+      }
+      // The machine may be busy for one of them; not for half.
+      expect(waits.sort((one, other) => one - other)[FEW / 2]).toBeLessThan(200);
+      // Who was under way when the store went gets its answer; its end is told when there is somebody to tell.
+      expect((await flying).status).toBe(200);
+
+      server = await startRedis({ dataDir, appendonly: true, port: server.port });
+      const watch = new FenceWatch();
+      const recovered = async () => {
+        await gateway.ledger.heartbeat();
+        return recoverOrganisation(away.books, made.organisationId, watch);
+      };
+      await expect.poll(() => recovered().catch(() => "away"), { timeout: 20_000 }).toBe("recovered");
+      await expect.poll(async () => (await call()).status, { timeout: 5_000 }).toBe(200);
+      await expect.poll(async () => (await counter()).held, { timeout: 5_000 }).toBe(0n);
+      await away.book(made.organisationId);
+      const ledger = await away.ledger(made.organisationId);
+      expect(ledger).toHaveLength(5);
+      expect((await counter()).settled).toBe(ledger.reduce((sum, entry) => sum + entry.amount, 0n));
+    } finally {
+      await away.close();
+      await server.stop();
+    }
+  }, 60_000);
 });
