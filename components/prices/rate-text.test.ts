@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { otherRates, perMillion, rateLines, shownRate } from "./rate-text";
+import { otherRates, perMillion, perToken, rateLines, shownRate } from "./rate-text";
 
 describe("rates as people read them", () => {
   it.each([
@@ -12,6 +12,7 @@ describe("rates as people read them", () => {
     ["0.01", "10000"],
   ])("%s a token is %s a million, to the last digit", (token, million) => {
     expect(perMillion(token)).toBe(million);
+    expect(perToken(million)).toBe(token);
   });
 
   it("only tokens are told by the million", () => {

@@ -14,6 +14,16 @@ export function perMillion(text: string): string {
   return rest === "" ? whole : `${whole}.${rest}`;
 }
 
+/** The other way round: "2.5" a million is "0.0000025" a token. Undefined for what is no plain decimal. */
+export function perToken(text: string): string | undefined {
+  const match = DECIMAL.exec(text);
+  if (match === null) return undefined;
+  const digits = (match[1] ?? "0").padStart(MILLION_DIGITS + 1, "0");
+  const whole = digits.slice(0, -MILLION_DIGITS).replace(/^0+(?=\d)/u, "");
+  const rest = `${digits.slice(-MILLION_DIGITS)}${match[2] ?? ""}`.replace(/0+$/u, "");
+  return rest === "" ? whole : `${whole}.${rest}`;
+}
+
 /** Whether the rate at this path is of one token: "longContext[0].inputPerToken". */
 export function isOfToken(path: string): boolean {
   return /PerToken$/u.test(path);

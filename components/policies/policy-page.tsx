@@ -1,0 +1,99 @@
+"use client";
+import { ArrowLeft } from "lucide-react";
+import { useTranslations } from "next-intl";
+import Link from "next/link";
+import { useState } from "react";
+import type { ReactElement } from "react";
+import { QueryError } from "@/components/query/query-error";
+import { PageHeader } from "@/components/shell/page-header";
+import { Card, CardHeader } from "@/components/ui/card";
+import { EmptyState, Notice } from "@/components/ui/notice";
+import { Skeleton } from "@/components/ui/skeleton";
+import type { PolicyList, PolicyVersionView, PolicyView } from "@/lib/contracts/policies";
+import { PolicyChanges } from "./policy-changes";
+import { PolicyEditor } from "./policy-editor";
+import { TargetCard } from "./target-card";
+import { activeVersionOf, usePolicies } from "./use-policies";
+import { VersionList } from "./version-list";
+
+function Policy({ list, policy }: { readonly list: PolicyList; readonly policy: PolicyView }): ReactElement {
+  const t = useTranslations("policies");
+  const [from, setFrom] = useState<PolicyVersionView | null>(null);
+  const active = activeVersionOf(policy);
+  const base = from ?? active;
+  return (
+    <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_22rem]">
+      <div className="grid gap-4">
+        {policy.rollout === null ? null : (
+          <Notice tone="warn">
+            {t("rolloutNotice", { number: policy.rollout.versionNumber, percent: policy.rollout.percent })}
+          </Notice>
+        )}
+        {from === null ? null : <Notice>{t("editingFrom", { number: from.number })}</Notice>}
+        {list.canWrite ? (
+          <PolicyEditor
+            key={`${base?.id ?? ""} ${policy.activeVersionId ?? ""}`}
+            list={list}
+            policy={policy}
+            base={base?.document ?? {}}
+          />
+        ) : (
+          <Card>
+            <CardHeader title={t("settingsTitle")} note={t("readOnly")} />
+            <div className="px-4 pb-4 sm:px-5">
+              <PolicyChanges before={{}} after={active?.document ?? {}} />
+            </div>
+          </Card>
+        )}
+      </div>
+      <div className="grid gap-4">
+        <VersionList
+          list={list}
+          policy={policy}
+          onEdit={
+            list.canWrite
+              ? (version) => {
+                  setFrom(version);
+                  window.scrollTo({ top: 0 });
+                }
+              : null
+          }
+        />
+        <TargetCard list={list} policy={policy} />
+      </div>
+    </div>
+  );
+}
+
+export function PolicyPage({ policyId }: { readonly policyId: string }): ReactElement {
+  const t = useTranslations("policies");
+  const { data: list, error, refetch } = usePolicies();
+  const policy = list?.policies.find((one) => one.id === policyId);
+  return (
+    <>
+      <Link
+        href="/policies"
+        className="mb-3 inline-flex items-center gap-1.5 rounded-sm text-[0.8125rem] text-brand underline-offset-4 hover:underline"
+      >
+        <ArrowLeft aria-hidden className="size-4" /> {t("all")}
+      </Link>
+      <PageHeader title={policy?.name ?? t("title")} lead={t("policyLead")} />
+      {error === null ? null : (
+        <div className="mb-4">
+          <QueryError error={error} onRetry={() => void refetch()} />
+        </div>
+      )}
+      {list === undefined ? (
+        error === null ? (
+          <Skeleton className="h-96" />
+        ) : null
+      ) : policy === undefined ? (
+        <Card>
+          <EmptyState title={t("goneTitle")} body={t("goneBody")} />
+        </Card>
+      ) : (
+        <Policy list={list} policy={policy} />
+      )}
+    </>
+  );
+}

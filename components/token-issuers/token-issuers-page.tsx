@@ -1,0 +1,94 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { Plus } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useState } from "react";
+import type { ReactElement } from "react";
+import { readConsole } from "@/components/query/console-fetch";
+import { queryKeys } from "@/components/query/keys";
+import { QueryError } from "@/components/query/query-error";
+import { PageHeader } from "@/components/shell/page-header";
+import { Button } from "@/components/ui/button";
+import { Card } from "@/components/ui/card";
+import { EmptyState } from "@/components/ui/notice";
+import { Skeleton } from "@/components/ui/skeleton";
+import { tokenIssuerList } from "@/lib/contracts/token-issuers";
+import type { TokenIssuerList, TokenIssuerView } from "@/lib/contracts/token-issuers";
+import { IssuerCard } from "./issuer-card";
+import { IssuerDrawer } from "./issuer-drawer";
+import { RemoveIssuerDialog } from "./remove-dialog";
+
+type IssuerPanel =
+  | { readonly kind: "edit"; readonly issuer: TokenIssuerView | null }
+  | { readonly kind: "remove"; readonly issuer: TokenIssuerView };
+
+function Panel({
+  panel,
+  list,
+  onClose,
+}: {
+  readonly panel: IssuerPanel | null;
+  readonly list: TokenIssuerList;
+  readonly onClose: () => void;
+}): ReactElement | null {
+  if (panel === null) return null;
+  return panel.kind === "edit" ? (
+    <IssuerDrawer list={list} issuer={panel.issuer} onClose={onClose} />
+  ) : (
+    <RemoveIssuerDialog issuer={panel.issuer} onClose={onClose} />
+  );
+}
+
+export function TokenIssuersPage(): ReactElement {
+  const t = useTranslations("issuers");
+  const [panel, setPanel] = useState<IssuerPanel | null>(null);
+  const {
+    data: list,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey: queryKeys.tokenIssuers,
+    queryFn: ({ signal }) => readConsole("/api/console/token-issuers", tokenIssuerList, signal),
+  });
+  const add = (
+    <Button variant="primary" onClick={() => setPanel({ kind: "edit", issuer: null })}>
+      <Plus aria-hidden /> {t("create")}
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader title={t("title")} lead={t("lead")} actions={list === undefined ? undefined : add} />
+      {error === null ? null : (
+        <div className="mb-4">
+          <QueryError error={error} onRetry={() => void refetch()} />
+        </div>
+      )}
+      {list === undefined ? (
+        error === null ? (
+          <Skeleton className="h-96" />
+        ) : null
+      ) : (
+        <>
+          {list.issuers.length === 0 ? (
+            <Card>
+              <EmptyState title={t("emptyTitle")} body={t("emptyBody")} action={add} />
+            </Card>
+          ) : (
+            <div className="grid gap-4">
+              {list.issuers.map((issuer) => (
+                <IssuerCard
+                  key={issuer.id}
+                  list={list}
+                  issuer={issuer}
+                  onEdit={() => setPanel({ kind: "edit", issuer })}
+                  onRemove={() => setPanel({ kind: "remove", issuer })}
+                />
+              ))}
+            </div>
+          )}
+          <Panel panel={panel} list={list} onClose={() => setPanel(null)} />
+        </>
+      )}
+    </>
+  );
+}
