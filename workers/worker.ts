@@ -3,6 +3,7 @@ import type { WorkerEnv } from "@/lib/config/env";
 import { TouchedBudgets } from "@/lib/control/alerts";
 import { ensureLedgerPartitions } from "@/lib/control/partitions";
 import { FenceWatch } from "@/lib/control/recovery";
+import { storedObjects } from "./processors/provider-batches";
 import { createProducer } from "@/lib/queues/producer";
 import { createWorkerServices } from "@/lib/wiring/worker";
 import type { WorkerContext } from "./context";
@@ -31,6 +32,9 @@ export async function startWorker(env: WorkerEnv, consumer: string): Promise<Run
   await ensureLedgerPartitions(services.deps);
   // Nobody knows before the first look: zero would say that calls pass.
   services.metrics.fenced.set(Number.NaN);
+  // Before anything is swept: no hold of a batch may be taken for a dead gateway's.
+  await storedObjects(context);
+  await services.batches.keeper.heartbeat();
   const loop = new SettlementLoop({
     deps: services.deps,
     metrics: services.metrics,

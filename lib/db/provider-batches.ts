@@ -1,4 +1,5 @@
 /** Batches at providers: taken over from the gateways, looked after by one worker at a time, ended once. */
+import type { EventResult } from "@/lib/domain/batch-result";
 import type { BatchFacts, BatchMove, BatchState } from "@/lib/domain/stored-object";
 import { batchFacts } from "@/lib/domain/stored-object";
 import type { SqlClient } from "./pool";
@@ -14,9 +15,9 @@ export interface BatchHold {
 
 export type BatchJson = Readonly<Record<string, unknown>>;
 
-/** What a batch came to; `settlement` is null where nothing is owed. The shape is that of the quota store's. */
+/** What a batch came to; null where nothing is owed. */
 export interface BatchEnd {
-  readonly settlement: Readonly<Record<string, unknown>> | null;
+  readonly result: EventResult | null;
 }
 
 export interface ProviderBatch {

@@ -15,6 +15,8 @@ export const DENIAL_CODES = [
   "max_cost_exceeded",
   "price_missing",
   "deferred_running",
+  "object_not_found",
+  "batch_not_settled",
   "idempotency_mismatch",
   "idempotency_in_progress",
   "idempotency_not_kept",

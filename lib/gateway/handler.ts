@@ -11,13 +11,16 @@ import type { Authenticated, Received } from "./exchange";
 import type { GatewayAnswer, GatewayRequest } from "./http";
 import { fromWebRequest, jsonAnswer, toWebResponse } from "./http";
 import type { Asked, Refused } from "./hold";
-import type { GatewayContext, PipelineDeps } from "./pipeline";
+import type { GatewayContext } from "./pipeline";
 import { governedCall } from "./pipeline";
 import { StoreUnavailable } from "./ports";
 import type { MeDeps } from "./routes/me";
 import { meBody, usageBody } from "./routes/me";
 import { answerDeferred, isDeferredPath } from "./routes/deferred";
 import { modelsBody } from "./routes/models";
+import { serveStored } from "./stored/serve-stored";
+import type { StoredDeps } from "./stored/stored-call";
+import { storedPath } from "./stored/stored-path";
 import { authenticate } from "./stages/authenticate";
 import { replayEvent } from "./stages/claim";
 import type { ErrorContext } from "./wire/error-response";
@@ -29,7 +32,7 @@ import { governedRoute, passthroughRoute, protocolOf } from "./wire/routes/gover
 import type { Protocol } from "./wire/routes/route-request";
 import { fixedAnswer } from "./wire/fixed-answer";
 
-export interface GatewayDeps extends PipelineDeps {
+export interface GatewayDeps extends StoredDeps {
   /** Told of bugs: an error that no branch foresaw. */
   readonly onFault: (error: unknown, requestId: string) => void;
 }
@@ -168,17 +171,17 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
     context: GatewayContext,
   ): Promise<GatewayAnswer> => {
     const { received, governed } = arrived;
-    if (!governed && isRead(received.path)) {
-      if (request.method === "GET" || isDeferredPath(received.path)) return read(request, arrived, context);
-      return refuse(arrived, denial("method_not_allowed"));
-    }
-    if (!governed && isUnserved(received.path)) {
-      return refuse(arrived, denial("not_found", { detail: "files and batches are not served" }));
-    }
-    if (!governed && request.method !== "POST") return refuse(arrived, denial("not_found"));
-    if (request.method !== "POST") return refuse(arrived, denial("method_not_allowed"));
-    const asked = askedOf(request, arrived, context);
+    if (asksToRead(arrived, request.method)) return read(request, arrived, context);
     const errors = (caller: Authenticated | undefined): ErrorContext => errorContext(arrived, caller);
+    const path = governed ? undefined : storedPath(received.path);
+    if (path) {
+      const stored = { request, received, path, clientAddress: context.clientAddress, errorContext: errors };
+      const result = await serveStored(stored, deps);
+      return "refusal" in result ? answerRefusal(arrived, result) : result;
+    }
+    const refusal = refusedAtOnce(arrived, request.method);
+    if (refusal) return refuse(arrived, refusal);
+    const asked = askedOf(request, arrived, context);
     const result = await governedCall({ asked, context, errorContext: errors, deps });
     if ("refusal" in result) return answerRefusal(arrived, result);
     if (!("replayed" in result)) return result;
@@ -201,6 +204,20 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
     const arrived = arrive(request, deps.clock.nowMs());
     return dispatch(request, arrived, context).catch((error: unknown) => answerFailure(error, arrived));
   };
+}
+
+function asksToRead({ received: { path }, governed }: Arrived, method: string): boolean {
+  return !governed && isRead(path) && (method === "GET" || isDeferredPath(path));
+}
+
+/** What nobody may ask for, whoever it is. */
+function refusedAtOnce({ received, governed }: Arrived, method: string): Denial | undefined {
+  if (!governed && isRead(received.path)) return denial("method_not_allowed");
+  if (!governed && isUnserved(received.path)) {
+    return denial("not_found", { detail: "uploads in parts and message batches are not served" });
+  }
+  if (method === "POST") return undefined;
+  return denial(governed ? "method_not_allowed" : "not_found");
 }
 
 function askedOf(request: GatewayRequest, { received, governed }: Arrived, context: GatewayContext): Asked {
@@ -252,9 +269,15 @@ function isRead(path: string): boolean {
   );
 }
 
-/** What outlives a call (files, batches) is not served, also where somebody gives such a path a price. */
+/** What outlives a call and is in no register is not served, also where somebody gives such a path a price. */
 function isUnserved(path: string): boolean {
   return /^(files|uploads|batches|messages\/batches)(\/|$)/u.test(path);
+}
+
+/** Of a path without a governed route, in lists of refusals. */
+function routeName(path: string): string {
+  if (isRead(path)) return path;
+  return storedPath(path) ? path.replace(/\/.*$/u, "") : "passthrough";
 }
 
 function arrive(request: GatewayRequest, startedMs: number): Arrived {
@@ -267,7 +290,7 @@ function arrive(request: GatewayRequest, startedMs: number): Arrived {
     received: {
       requestId: newId("req", startedMs),
       startedMs,
-      route: governed?.route ?? (isRead(path) ? path : "passthrough"),
+      route: governed?.route ?? routeName(path),
       path,
       language: languageOf(request.headers.get("accept-language")),
     },

@@ -71,7 +71,7 @@ export type HoldResult = Held | Refused | Replayed | Deferred | (Resting & { rea
 const MAX_ROUNDS = 6;
 
 /** The caller's own ceiling for the call, in the organisation's currency. */
-function maxCostOf(request: GatewayRequest): bigint | null | Denial {
+export function maxCostOf(request: GatewayRequest): bigint | null | Denial {
   const text = request.headers.get("x-spillway-max-cost");
   if (text === null) return null;
   try {
@@ -82,7 +82,7 @@ function maxCostOf(request: GatewayRequest): bigint | null | Denial {
 }
 
 /** What is wrong with a request beyond its form: nothing that depends on money. */
-function refusedContent(request: RouteRequest, deps: HoldDeps): Denial | undefined {
+export function refusedContent(request: RouteRequest, deps: HoldDeps): Denial | undefined {
   if (request.extras.isBackground) {
     return denial("invalid_request", { param: "background", detail: "answers in the background are not served" });
   }
@@ -99,7 +99,7 @@ function refusedContent(request: RouteRequest, deps: HoldDeps): Denial | undefin
 const MAX_REGIONS = 20;
 
 /** Regions to which the caller pins the call, sorted; null where it does not. */
-function regionsOf(request: GatewayRequest): readonly string[] | null | Denial {
+export function regionsOf(request: GatewayRequest): readonly string[] | null | Denial {
   const text = request.headers.get("x-spillway-region");
   if (text === null) return null;
   const names = [...new Set(text.split(",").map((name) => name.trim()))].sort();

@@ -169,6 +169,11 @@ export interface BudgetLedger {
   settle(open: OpenReservation, settlement: Settlement): Promise<void>;
   /** Ends the reservation at no cost. Same promise as settle. */
   void(open: OpenReservation): Promise<void>;
+  /**
+   * Leaves a reservation that stands to the worker, which has been told of it: it is held for long from now on, forgotten here, and
+   * takes no place of the limits of concurrency named. Resolves also where the store is away; never rejects.
+   */
+  handOver(open: OpenReservation, concurrencyLimitIds: readonly string[]): Promise<void>;
   /** What a stream has used so far; carried by the next renewal. */
   progress(open: OpenReservation, usage: TokenUsage): void;
   /** Budgets as they stand now, grants of this moment in the limit. Throws StoreUnavailable. */
@@ -276,8 +281,11 @@ export interface StreamedBody {
 export interface UpstreamRequest {
   readonly organisationId: string;
   readonly provider: ProviderDocument;
+  /** POST unless given. */
+  readonly method?: "GET" | "DELETE" | "POST";
   /** Path with query at the provider's origin. */
   readonly path: string;
+  /** Not sent with GET and DELETE. */
   readonly body: Uint8Array | string | StreamedBody;
   /** Name, value, name, value: made for every call, read once. */
   readonly headers: readonly string[];

@@ -45,6 +45,8 @@ const ALL_OPENAI: readonly string[] = [
   "audio/transcriptions",
   "audio/translations",
 ];
+/** What outlives a call; ids and what is done with them stand behind. */
+const STORED = ["files", "batches"] as const;
 const ANTHROPIC_ROUTES: readonly string[] = ["messages", "messages/count_tokens"];
 const GEMINI_ACTION = /^models\/(generateContent|streamGenerateContent|countTokens)$/u;
 /** A path with a price of its own: the upstream's name is the path. */
@@ -56,22 +58,25 @@ interface Kind {
   /** Routes in OpenAI's shape under the base path. */
   readonly openai: readonly string[];
   readonly anthropic?: boolean;
+  /** Whether it keeps files and runs batches in OpenAI's shape. */
+  readonly stores?: boolean;
   readonly gemini?: boolean;
 }
 
-const COMPATIBLE: Kind = { vendor: "openai-compatible", openai: ALL_OPENAI };
+const COMPATIBLE: Kind = { vendor: "openai-compatible", openai: ALL_OPENAI, stores: true };
 
 const KINDS: Readonly<Record<string, Kind>> = {
-  openai: { vendor: "openai", openai: ALL_OPENAI.filter((route) => route !== "rerank") },
+  openai: { vendor: "openai", openai: ALL_OPENAI.filter((route) => route !== "rerank"), stores: true },
   azure: {
     vendor: "azure",
     openai: ALL_OPENAI.filter((route) => !["rerank", "moderations", "images/variations"].includes(route)),
+    stores: true,
   },
   anthropic: { vendor: "anthropic", openai: [], anthropic: true },
   gemini: { vendor: "gemini", openai: ["chat/completions", "embeddings"], gemini: true },
   deepseek: { vendor: "deepseek", openai: ["chat/completions"] },
-  dashscope: { vendor: "dashscope", openai: ["chat/completions", "embeddings"] },
-  zhipu: { vendor: "zhipu", openai: ["chat/completions", "embeddings", "images/generations", "rerank"] },
+  dashscope: { vendor: "dashscope", openai: ["chat/completions", "embeddings"], stores: true },
+  zhipu: { vendor: "zhipu", openai: ["chat/completions", "embeddings", "images/generations", "rerank"], stores: true },
   moonshot: { vendor: "moonshot", openai: ["chat/completions"] },
   qianfan: { vendor: "qianfan", openai: ["chat/completions", "embeddings", "images/generations", "rerank"] },
   ark: { vendor: "ark", openai: ["chat/completions", "responses", "embeddings", "images/generations"] },
@@ -89,7 +94,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   ollama: { vendor: "ollama", openai: ["chat/completions", "completions", "embeddings"] },
   "openai-compatible": COMPATIBLE,
-  sandbox: { vendor: "sandbox", openai: ALL_OPENAI, anthropic: true, gemini: true },
+  sandbox: { vendor: "sandbox", openai: ALL_OPENAI, anthropic: true, gemini: true, stores: true },
 };
 
 /** `/v1` where the base URL does not say it: OpenAI's SDKs want it in the base, the others do not. */
@@ -107,6 +112,13 @@ function azurePath({ prefix, query }: Account, route: string, model: string): st
   return `${base}/deployments/${encodeURIComponent(model)}/${route}?api-version=${encodeURIComponent(version)}`;
 }
 
+/** Files and batches belong to the account, at Azure too. */
+function storedPath({ vendor }: Kind, { prefix, query }: Account, route: string): string {
+  if (vendor !== "azure" || prefix.endsWith("/openai/v1")) return `${prefix}/${route}`;
+  const base = prefix.endsWith("/openai") ? prefix : `${prefix}/openai`;
+  return `${base}/${route}?api-version=${encodeURIComponent(query.get("api-version") ?? AZURE_VERSION)}`;
+}
+
 function geminiPath(prefix: string, action: string, model: string): string {
   // The sandbox's base ends with /v1, under which Google has another, older API.
   const base = versioned(prefix.replace(/\/v1$/u, ""), "v1beta");
@@ -120,6 +132,9 @@ function pathAt(kind: Kind, provider: ProviderDocument, route: string, model: st
   if (action !== undefined) return kind.gemini ? geminiPath(prefix, action, model) : undefined;
   if (ANTHROPIC_ROUTES.includes(route)) return kind.anthropic ? `${versioned(prefix, "v1")}/${route}` : undefined;
   if (route === PASSTHROUGH) return `${prefix}/${model}`;
+  if (STORED.some((first) => route === first || route.startsWith(`${first}/`))) {
+    return kind.stores ? storedPath(kind, account, route) : undefined;
+  }
   if (!kind.openai.includes(route)) return undefined;
   if (kind.vendor === "azure") return azurePath(account, route, model);
   if (kind.vendor === "gemini") return `${versioned(prefix, "v1beta")}/openai/${route}`;

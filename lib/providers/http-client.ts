@@ -31,7 +31,8 @@ interface Sending {
   readonly idleTimeoutMs: number;
 }
 
-function bodyOf({ body }: UpstreamRequest): Uint8Array | string | Readable {
+function bodyOf({ body, method = "POST" }: UpstreamRequest): Uint8Array | string | Readable | null {
+  if (method !== "POST") return null;
   return typeof body === "object" && "chunks" in body ? Readable.from(body.chunks(), { objectMode: false }) : body;
 }
 
@@ -41,7 +42,7 @@ function dispatch(call: UpstreamRequest, { agent, ...sending }: Sending): Promis
       {
         origin: sending.origin,
         path: sending.path,
-        method: "POST",
+        method: call.method ?? "POST",
         headers: sending.headers,
         body: bodyOf(call),
         headersTimeout: call.timeoutMs,

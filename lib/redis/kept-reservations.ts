@@ -1,6 +1,7 @@
 /** Reservations that a process keeps for longer than its own life: read as the scripts wrote them, to be told to a Redis that lost them. */
 import type { HotConnection } from "./client";
 import { keysOf } from "./keys";
+import { openReservationOf } from "./sweeper";
 
 export interface KeptHold {
   /** Packed as scripts/includes/reservation.lua has them. */
@@ -21,10 +22,10 @@ export async function readHolds(
   const texts = await connection.redis.mget(ids.map((id) => keys.reservation(id)));
   const holds = new Map<string, KeptHold>();
   for (const [index, id] of ids.entries()) {
-    const [state, taken = "", counters = "", amounts = "", , , headJson = ""] = (texts[index] ?? "").split("\n");
-    if (state !== "p") continue;
-    const [, rung = "0", overflow] = taken.split(" ");
-    holds.set(id, { counters, amounts, headJson, rungBasisPoints: Number(rung), isOverflow: overflow === "1" });
+    const open = openReservationOf(texts[index]);
+    if (!open) continue;
+    const { usageJson: _usage, ...hold } = open;
+    holds.set(id, hold);
   }
   return holds;
 }

@@ -112,7 +112,8 @@ export function createObjectRegister(connection: HotConnection): ObjectRegister 
 }
 
 export type StoredNote =
-  | { readonly kind: "object" | "gone"; readonly object: StoredObject }
+  | { readonly kind: "object"; readonly object: StoredObject }
+  | { readonly kind: "gone"; readonly object: StoredObject }
   | { readonly kind: "batch"; readonly move: BatchMove };
 
 /** Notes on their way to Postgres, oldest first. One that cannot be read is null. */

@@ -56,22 +56,30 @@ export async function readReservations(
   const keys = keysOf(organisationId);
   const texts = await connection.redis.mget(ids.map((id) => keys.reservation(id)));
   return ids.flatMap((id, index) => {
-    const [state, taken = "", counters = "", , , common = "", amounts = "", own = "", usageJson = ""] = (
-      texts[index] ?? ""
-    ).split("\n");
-    if (state !== "p") return [];
-    const [, rung, overflow] = taken.split(" ");
-    return [
-      {
-        id,
-        headJson: `${common}${own}}`,
-        usageJson,
-        lines: heldLines(organisationId, counters, amounts),
-        rungBasisPoints: Number(rung ?? 0),
-        isOverflow: overflow === "1",
-      },
-    ];
+    const open = openReservationOf(texts[index]);
+    if (!open) return [];
+    const { counters, amounts, ...facts } = open;
+    return [{ id, ...facts, lines: heldLines(organisationId, counters, amounts) }];
   });
+}
+
+/** An open reservation with its counters and amounts as they are packed; undefined for one that is resolved or gone. */
+export function openReservationOf(
+  text: string | null | undefined,
+): (Omit<StoredReservation, "id" | "lines"> & { readonly counters: string; readonly amounts: string }) | undefined {
+  const [state, taken = "", counters = "", , , common = "", amounts = "", own = "", usageJson = ""] = (
+    text ?? ""
+  ).split("\n");
+  if (state !== "p") return undefined;
+  const [, rung, overflow] = taken.split(" ");
+  return {
+    counters,
+    amounts,
+    headJson: `${common}${own}}`,
+    usageJson,
+    rungBasisPoints: Number(rung ?? 0),
+    isOverflow: overflow === "1",
+  };
 }
 
 /** "counterKey|meter;" for each budget and "held " for each, "-" where nothing is held. */

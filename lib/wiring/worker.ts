@@ -2,6 +2,8 @@
 import { verifyRequestTag } from "@/lib/config/request-tag";
 import { outboundAllowList } from "@/lib/config/env";
 import type { WorkerEnv } from "@/lib/config/env";
+import { BatchKeeper } from "@/lib/control/batch-keeper";
+import type { BatchDeps } from "@/lib/control/batches";
 import type { DeferredDeps } from "@/lib/control/deferred-calls";
 import type { WebhookDeps } from "@/lib/control/webhook-deliveries";
 import type { ReconcileDeps } from "@/lib/control/reconciliation";
@@ -19,6 +21,7 @@ import { connectWaiting } from "@/lib/redis/waiting-reads";
 import { createLogger } from "@/lib/telemetry/logger";
 import type { BookkeepingMetrics } from "@/lib/telemetry/metrics";
 import { createBookkeepingMetrics } from "@/lib/telemetry/metrics";
+import { createBatchProvider } from "./batch-provider";
 import { createDeferredRunner } from "./deferred-runner";
 import { createWebhookPost } from "./webhook-post";
 
@@ -26,6 +29,7 @@ export interface WorkerServices {
   readonly deps: RecoveryDeps & ReconcileDeps;
   readonly deferred: DeferredDeps;
   readonly webhooks: WebhookDeps;
+  readonly batches: BatchDeps;
   readonly metrics: BookkeepingMetrics;
   readonly reader: WaitingRedis;
   readonly queueUrl: string;
@@ -71,6 +75,9 @@ export function createWorkerServices(env: Settings): WorkerServices {
       log.error({ err: error, requestId }, "a deferred call failed in a way no branch foresaw");
     },
   });
+  const provider = createBatchProvider({ db, masterKey, outboundAllow: outboundAllowList(env) });
+  const keeper = new BatchKeeper(store, systemClock);
+  const stopKeeping = keeper.start();
   const webhooks = createWebhookPost(outboundAllowList(env));
   const control = { db, redis: publisher, clock: systemClock };
   return {
@@ -87,6 +94,7 @@ export function createWorkerServices(env: Settings): WorkerServices {
     },
     deferred: { db, store, clock: systemClock, masterKey, boxes: new DeferredBoxes(masterKey), run: runner.run },
     webhooks: { db, clock: systemClock, masterKey, post: webhooks.post },
+    batches: { db, store, clock: systemClock, log, keeper, provider },
     metrics: createBookkeepingMetrics(),
     reader,
     queueUrl: env.REDIS_QUEUE_URL ?? env.REDIS_URL,
@@ -106,6 +114,8 @@ export function createWorkerServices(env: Settings): WorkerServices {
     close: async () => {
       await runner.close();
       await webhooks.close();
+      await stopKeeping();
+      await provider.close();
       reader.disconnect();
       publisher.disconnect();
       await store.close();

@@ -32,12 +32,17 @@ export type CountedInputs = ReadonlyMap<ModelDocument, CountedInput>;
 const LARGEST_CONTEXT_TOKENS = 2_000_000;
 
 /** No model takes more input than its context, and a count is never above the bound of the body. */
-function inputBound(request: RouteRequest, model: ModelDocument, counted: CountedInputs | undefined): number {
+export function inputBound(request: RouteRequest, model: ModelDocument, counted: CountedInputs | undefined): number {
   const { contextTokens } = model;
   if (request.extras.isContextUnbounded) return contextTokens ?? LARGEST_CONTEXT_TOKENS;
   const own = counted?.get(model);
   const bound = own ? Math.min(own.count.hold, request.inputBound) : request.inputBound;
   return contextTokens === null ? bound : Math.min(bound, contextTokens);
+}
+
+/** Output tokens of one choice: as stated, or what will be written in. */
+export function capOf(request: RouteRequest, { maxOutputTokens }: ModelDocument, outputCapTokens: number): number {
+  return request.outputCap ?? Math.min(outputCapTokens, maxOutputTokens ?? outputCapTokens);
 }
 
 /**
@@ -51,7 +56,7 @@ export function estimateServing(
   counted?: CountedInputs,
 ): Estimate {
   const stated = request.outputCap;
-  const cap = stated ?? Math.min(outputCapTokens, serving.model.maxOutputTokens ?? outputCapTokens);
+  const cap = capOf(request, serving.model, outputCapTokens);
   const outputTokens = cap * request.choices + request.extraOutput;
   const inputTokens = inputBound(request, serving.model, counted);
   const { rates } = serving.price;

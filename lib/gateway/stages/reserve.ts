@@ -68,6 +68,8 @@ export interface ReserveOptions {
   readonly counted: CountedInputs | undefined;
   /** The most the caller lets this call cost, in nanos of the organisation's currency; null where it does not say. */
   readonly maxCost: bigint | null;
+  /** By plan, of calls whose bounds are not of their body; those take no tokens of a minute. */
+  readonly estimates?: readonly (Estimate | undefined)[];
 }
 
 /** A rung that refuses is the budget's end where it stands at the limit, and a protected rung below it. */
@@ -141,7 +143,8 @@ function prepare(
   options: ReserveOptions,
 ): Prepared | Denial {
   const { attempt, maxCost } = options;
-  const estimates = estimatePlans(request, call, caller.chain.policy.outputCapTokens, options.counted);
+  const estimates =
+    options.estimates ?? estimatePlans(request, call, caller.chain.policy.outputCapTokens, options.counted);
   const estimate = estimates[0];
   if (!estimate) return denial("price_missing", { model: request.model });
   if (maxCost !== null && estimate.cost > maxCost) return tooDear(caller, estimate.cost, maxCost);
@@ -175,7 +178,7 @@ function prepare(
       budgets: call.lines,
       plans,
       rateLimits: call.rateLimits,
-      askedTokens: estimate.inputTokens + estimate.outputTokens,
+      askedTokens: options.estimates ? 0 : estimate.inputTokens + estimate.outputTokens,
       head: {
         opening: call.headOpening,
         call: callPart(caller, request, attempt),

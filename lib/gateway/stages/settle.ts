@@ -78,7 +78,7 @@ function routeNote({ serving, before }: Held): string {
 }
 
 /** Why the call was served as it was, in data: the budget that bound it, how full it was, the rung, the plan. */
-function explanationOf(held: Held): string {
+export function explanationOf(held: Held): string {
   const { binding, caller } = held;
   const budget = binding === null ? undefined : held.call.decision.budgets[binding.budget]?.budget;
   const note = caller.ignoredClaim === null ? "" : `,"ignoredClass":${JSON.stringify(caller.ignoredClaim)}`;

@@ -50,7 +50,7 @@ function unitsAsked({ extras, kind }: RouteRequest): Partial<TokenUsage> {
 }
 
 const TIERS_WITHOUT_NAME = new Set(["default", "standard", "standard_only"]);
-const ALL_MEDIA = ["audioInput", "imageInput", "audioOutput", "imageOutput"] as const;
+export const ALL_MEDIA = ["audioInput", "imageInput", "audioOutput", "imageOutput"] as const;
 
 function mediaRuledOut({ kind, extras }: RouteRequest): BoundOptions["without"] {
   if (extras === NO_EXTRAS) return ALL_MEDIA;

@@ -60,6 +60,19 @@ function dueOf(failure: UpstreamErrorClass): AttemptFailure["due"] {
   return failure.kind === "content" || failure.kind === "context" ? "input" : "unknown";
 }
 
+function isCallersMistake(status: number, text: string): boolean {
+  return PASSED_STATUSES.has(status) && !ACCOUNT_TROUBLE.test(text);
+}
+
+/** Of an error that an object at the provider brought about: its text where that is the caller's business. */
+export async function passableError(upstream: UpstreamResponse): Promise<string | undefined> {
+  const bytes = await upstream.bytes().catch(() => new Uint8Array(0));
+  const text = new TextDecoder().decode(bytes.subarray(0, MAX_ERROR_BYTES));
+  const isPassed =
+    errorJson(text) !== undefined && (isCallersMistake(upstream.status, text) || upstream.status === 409);
+  return isPassed && !ACCOUNT_TROUBLE.test(text) ? text : undefined;
+}
+
 /** An error answer of 400 or more, or one that hides in a 200. */
 export async function failureOfAnswer(
   held: Held,
@@ -73,8 +86,7 @@ export async function failureOfAnswer(
   const failure = classifyUpstreamError(held.serving.target.provider.kind, readUpstreamError(status, text));
   const retryAfterMs = retryAfterOf(upstream.headers, nowMs);
   const body = errorJson(text);
-  const isPassed =
-    PASSED_KINDS.has(failure.kind) && PASSED_STATUSES.has(status) && body !== undefined && !ACCOUNT_TROUBLE.test(text);
+  const isPassed = PASSED_KINDS.has(failure.kind) && body !== undefined && isCallersMistake(status, text);
   return {
     failure,
     retryAfterMs,

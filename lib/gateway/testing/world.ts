@@ -195,6 +195,7 @@ export function world(answers: readonly ScriptedAnswer[], outcomes: readonly Res
       voided.add(reservationId);
       return end(reservationId);
     },
+    handOver: () => Promise.resolve(),
     progress: () => undefined,
     read: () => Promise.resolve([]),
     refused: () => undefined,

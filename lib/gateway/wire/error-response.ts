@@ -38,6 +38,8 @@ const SHAPES: Readonly<Record<Exclude<DenialCode, "budget_exhausted">, HttpShape
   max_cost_exceeded: { status: 400, type: "invalid_request_error", code: "max_cost_exceeded" },
   price_missing: { status: 422, type: "invalid_request_error", code: "price_missing" },
   deferred_running: { status: 409, type: "invalid_request_error", code: "deferred_running" },
+  object_not_found: { status: 404, type: "invalid_request_error", code: "object_not_found" },
+  batch_not_settled: { status: 409, type: "invalid_request_error", code: "batch_not_settled" },
   idempotency_mismatch: { status: 422, type: "idempotency_error", code: "idempotency_mismatch" },
   idempotency_in_progress: { status: 409, type: "idempotency_error", code: "idempotency_in_progress" },
   idempotency_not_kept: { status: 409, type: "idempotency_error", code: "idempotency_not_kept" },

@@ -95,6 +95,11 @@ const PLAIN: Readonly<Record<DenialCode, Readonly<Record<Language, string>>>> = 
     en: "The deferred call is running and cannot be cancelled any more.",
     "zh-CN": "该延后调用正在执行，无法再取消。",
   },
+  object_not_found: { en: "You have no such file or batch.", "zh-CN": "您没有这个文件或批处理任务。" },
+  batch_not_settled: {
+    en: "What this batch cost is not booked yet, and its files say it. Try again shortly.",
+    "zh-CN": "该批处理任务的费用尚未入账，仍需其文件，请稍后重试。",
+  },
   idempotency_mismatch: {
     en: "This Idempotency-Key was used for another request. Use a new key for each request.",
     "zh-CN": "该 Idempotency-Key 已用于另一请求，请为每个请求使用新的键。",

@@ -7,6 +7,7 @@ import type { GatewayHost } from "./host";
 import { refusesBadInput } from "./refuses-bad-input";
 import { refusesOnBudget } from "./refuses-on-budget";
 import { refusesOnRoutes } from "./refuses-on-routes";
+import { servesBatches } from "./serves-batches";
 import { servesCalls } from "./serves-calls";
 import { servesOpenAiRoutes } from "./serves-openai-routes";
 import { servesVendorRoutes } from "./serves-vendor-routes";
@@ -26,6 +27,9 @@ export function gatewayContract(name: string, start: () => Promise<GatewayHost>)
     });
     describe("serves OpenAI's routes", () => {
       servesOpenAiRoutes(host);
+    });
+    describe("serves files and batches", () => {
+      servesBatches(host);
     });
     describe("serves other vendors' routes", () => {
       servesVendorRoutes(host);

@@ -19,6 +19,7 @@ export type RouteKind =
   | "speech"
   | "transcription"
   | "file"
+  | "batch"
   | "passthrough"
   | "messages"
   | "count_tokens"

@@ -1,0 +1,91 @@
+/**
+ * Keeps the reservations of running batches in the quota store, as a gateway keeps those of its calls: renewed every second, told
+ * to a server that lost them, ended once. What it keeps stands in Postgres, so that no restart loses it; every worker keeps all.
+ */
+import type { ProviderBatch } from "@/lib/db/provider-batches";
+import type { Clock } from "@/lib/domain/clock";
+import type { EventResult } from "@/lib/domain/batch-result";
+import { newId } from "@/lib/domain/ids";
+import { usageEventHead } from "@/lib/domain/usage-event";
+import type { HotConnection } from "@/lib/redis/client";
+import { GatewayCalls } from "@/lib/redis/gateway-calls";
+import { KEPT_LEASE_MS } from "@/lib/redis/hand-over";
+import { bookDay } from "./bookkeeping";
+
+type Settlement = NonNullable<Parameters<GatewayCalls["end"]>[1]>;
+
+/** As the quota store takes it. */
+function settlementOf(headJson: string, result: EventResult): Settlement {
+  const { reservedAtMs, priceCurrency } = usageEventHead.parse(JSON.parse(headJson));
+  const { inputTokens, outputTokens } = result.usage;
+  return {
+    ...{ cost: result.amount, inputTokens, outputTokens, priceCurrency, priceAmount: result.priceAmount },
+    day: bookDay(reservedAtMs),
+    // It follows the head.
+    resultJson: `,${JSON.stringify(result).slice(1)}`,
+  };
+}
+
+export class BatchKeeper {
+  private readonly calls: GatewayCalls;
+  /** Organisations by the reservations kept. */
+  private readonly kept = new Map<string, string>();
+
+  constructor(store: HotConnection, clock: Clock) {
+    this.calls = new GatewayCalls({
+      ...{ connection: store, clock, gatewayId: newId("gw", clock.nowMs()), leaseMs: KEPT_LEASE_MS },
+      ...{ scriptNowMs: () => "", onEpoch: () => undefined, onNewServer: () => undefined },
+    });
+  }
+
+  /** Keeps the reservations of these batches and of no other. */
+  keep(batches: readonly ProviderBatch[]): void {
+    const wanted = new Set<string>();
+    for (const batch of batches) {
+      const { reservationId, organisationId } = batch.facts;
+      wanted.add(reservationId);
+      this.calls.touch(organisationId);
+      if (this.kept.has(reservationId) || batch.end) continue;
+      if (this.open(batch)) this.kept.set(reservationId, organisationId);
+    }
+    for (const [reservationId, organisationId] of this.kept) {
+      if (wanted.has(reservationId)) continue;
+      this.kept.delete(reservationId);
+      this.calls.leave({ organisationId, reservationId });
+    }
+  }
+
+  private open({ facts, hold }: ProviderBatch): boolean {
+    const { organisationId, reservationId } = facts;
+    if (hold) {
+      const running = { extension: 0, usageJson: "", end: undefined };
+      this.calls.opened(organisationId, { reservationId, ...hold, ...running });
+    }
+    return hold !== null;
+  }
+
+  /** Ends the reservation with what the batch came to. Safe to repeat. Resolves also while the store is away. */
+  async end(batch: ProviderBatch): Promise<void> {
+    const { organisationId, reservationId } = batch.facts;
+    // Opened anew: an end that was delivered before is forgotten here, and a late one needs the head.
+    if (!batch.hold || !this.open(batch)) return;
+    const result = batch.end?.result ?? null;
+    const settlement = result === null ? null : settlementOf(batch.hold.headJson, result);
+    await this.calls.end({ organisationId, reservationId }, settlement);
+  }
+
+  /** One round of renewals and deliveries. Runs by itself once started; tests call it. */
+  heartbeat(): Promise<void> {
+    return this.calls.heartbeat();
+  }
+
+  /** Beats until the returned function is called, which delivers what is left. */
+  start(): () => Promise<void> {
+    const stop = this.calls.start();
+    return async () => {
+      stop();
+      await this.calls.heartbeat();
+      await this.calls.signOff();
+    };
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * The register of files and batches at providers: gateways write it in Redis, Postgres keeps it. What they noted is taken over
+ * every second; a Redis that restarted or lost its data is written anew.
+ */
+import type { BatchHold } from "@/lib/db/provider-batches";
+import { listEndedBatchIds, moveBatch } from "@/lib/db/provider-batches";
+import { deleteStoredObject, listStoredObjects, upsertStoredObjects } from "@/lib/db/stored-objects";
+import { readHolds } from "@/lib/redis/kept-reservations";
+import type { StoredNote } from "@/lib/redis/stored-objects";
+import {
+  isRegisterWhole,
+  noteRegisterWhole,
+  readStoredNotes,
+  removeStoredNotes,
+  tellGateways,
+  tellSettled,
+} from "@/lib/redis/stored-objects";
+import type { BookkeepingDeps } from "./bookkeeping";
+
+const BATCH = 200;
+
+async function takeOver(deps: BookkeepingDeps, organisationId: string, note: StoredNote): Promise<void> {
+  const { pool } = deps.db;
+  if (note.kind === "object") await upsertStoredObjects(pool, organisationId, [note.object]);
+  else if (note.kind === "gone") await deleteStoredObject(pool, organisationId, note.object.kind, note.object.id);
+  else {
+    const { reservationId } = note.move.facts;
+    const hold: BatchHold | undefined = (await readHolds(deps.store, organisationId, [reservationId])).get(
+      reservationId,
+    );
+    await moveBatch(pool, note.move, hold ?? null);
+  }
+}
+
+/** Takes what gateways noted into Postgres, in their order; returns how much. Safe to repeat. Throws what Postgres throws. */
+export async function takeOverStored(deps: BookkeepingDeps, organisationId: string): Promise<number> {
+  const { redis } = deps.store;
+  let taken = 0;
+  for (;;) {
+    const entries = await readStoredNotes(redis, organisationId, BATCH);
+    for (const { entryId, note } of entries) {
+      if (note) await takeOver(deps, organisationId, note);
+      else deps.log.error({ organisationId, entryId }, "a note of a file or batch cannot be read");
+    }
+    await removeStoredNotes(
+      redis,
+      organisationId,
+      entries.map(({ entryId }) => entryId),
+    );
+    taken += entries.length;
+    if (entries.length < BATCH) return taken;
+  }
+}
+
+/** Writes the register where the server that answers now may lack it; returns how many objects. Call after `takeOverStored`. */
+export async function restoreRegister(deps: BookkeepingDeps, organisationId: string): Promise<number> {
+  if (await isRegisterWhole(deps.store, organisationId)) return 0;
+  const { pool } = deps.db;
+  let written = 0;
+  let after: { kind: string; id: string } | null = null;
+  for (;;) {
+    const objects = await listStoredObjects(pool, organisationId, after, BATCH);
+    await tellGateways(deps.store.redis, organisationId, objects);
+    written += objects.length;
+    const last = objects.at(-1);
+    if (!last || objects.length < BATCH) break;
+    after = { kind: last.kind, id: last.id };
+  }
+  await tellSettled(deps.store.redis, organisationId, await listEndedBatchIds(pool, organisationId));
+  await noteRegisterWhole(deps.store, organisationId);
+  return written;
+}
