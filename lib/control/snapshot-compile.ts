@@ -12,7 +12,7 @@ import { listIssuerBoxes, listTokenIssuers } from "@/lib/db/token-issuers";
 import type { SnapshotChange } from "@/lib/db/snapshot-changes";
 import { calendarOf } from "@/lib/domain/entities";
 import type { Budget, Organisation, SnapshotEntity } from "@/lib/domain/entities";
-import { periodAt } from "@/lib/domain/period";
+import { PERIOD_KINDS, periodAt } from "@/lib/domain/period";
 import { SNAPSHOT_FIELDS } from "@/lib/domain/snapshot";
 import type { CounterOpening, LimitRecord, SnapshotPush } from "@/lib/redis/snapshot-publisher";
 import {
@@ -37,6 +37,9 @@ interface Build {
   readonly limits: Map<string, LimitRecord | null>;
   readonly openings: CounterOpening[];
 }
+
+/** The script itself ignores a grant that has ended, by the counters' clock: this process's may be ahead of that. */
+const CLOCK_SLACK_MS = 600_000;
 
 /** Which rows: everything, or the ids named by the outbox. */
 type Wanted = "whole" | ReadonlyMap<SnapshotEntity, readonly string[]>;
@@ -118,21 +121,27 @@ async function addBudgets(tx: Tx, organisation: Organisation, ids: Ids, build: B
   if (ids.length === 0) return;
   const rows = ids === "all" ? await listBudgets(tx, organisation.id) : await listBudgetsById(tx, organisation.id, ids);
   const live = rows.filter((row) => row.archivedAt === null).map((row) => row.id);
-  const grants = await listOpenGrants(tx, live, new Date(nowMs));
+  const grants = await listOpenGrants(tx, live, new Date(nowMs - CLOCK_SLACK_MS));
+  const periodIds = PERIOD_KINDS.map((kind) => periodAt(kind, nowMs, calendarOf(organisation)).id);
   for (const row of rows) {
     put(build, SNAPSHOT_FIELDS.budget(row.id), budgetDocumentOf(row));
     build.limits.set(row.id, limitRecordOf(row, grants));
-    const opening = openingOf(row, organisation, nowMs);
-    if (opening !== null) build.openings.push(opening);
+    build.openings.push(...openingsOf(row, periodIds));
   }
   removeMissing(build, ids, rows, SNAPSHOT_FIELDS.budget);
 }
 
-/** The recorded opening of the period that runs now; one of a past period has done its work. */
-function openingOf(budget: Budget, organisation: Organisation, nowMs: number): CounterOpening | null {
-  if (budget.archivedAt !== null || budget.openingPeriodId === null) return null;
-  if (periodAt(budget.periodKind, nowMs, calendarOf(organisation)).id !== budget.openingPeriodId) return null;
-  return { budgetId: budget.id, periodId: budget.openingPeriodId, amount: budget.openingAmount.toString() };
+/**
+ * The recorded opening of the period that runs now, and none of all others that do: the budget may have counted by another kind of
+ * period before. One of a past period has done its work.
+ */
+function openingsOf({ id, archivedAt, openingPeriodId, openingAmount }: Budget, running: string[]): CounterOpening[] {
+  if (archivedAt !== null || openingPeriodId === null || !running.includes(openingPeriodId)) return [];
+  return running.map((periodId) => ({
+    budgetId: id,
+    periodId,
+    amount: periodId === openingPeriodId ? openingAmount.toString() : "0",
+  }));
 }
 
 async function addRateLimits(tx: Tx, organisation: Organisation, ids: Ids, build: Build): Promise<void> {

@@ -113,7 +113,8 @@ export function limitRecordOf(row: Budget, grants: readonly Grant[]): LimitRecor
     if (grant.budgetId !== row.id) continue;
     (byPeriod[grant.periodId] ??= []).push({
       amount: grant.amount.toString(),
-      startsMs: grant.startsAt.getTime(),
+      // It holds from when it is published: the clock of whoever granted it need not be the counters' clock.
+      startsMs: 0,
       endsMs: grant.endsAt.getTime(),
     });
   }

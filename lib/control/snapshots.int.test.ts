@@ -79,7 +79,7 @@ describe("what gateways read", () => {
     }
   });
 
-  test("a grant is an absolute value with its span, and is gone once revoked", async () => {
+  test("a grant is an absolute value that holds at once, whatever the clock of who gave it, to its end, and is gone once revoked", async () => {
     const org = await createTestOrganisation(deps);
     const { grant } = await grantBudget(deps, testPrincipal, {
       organisationId: org.organisationId,
@@ -89,7 +89,7 @@ describe("what gateways read", () => {
       endsAtMs: null,
     });
     const field = `g:${grant.periodId}`;
-    expect((await limitOf(org))[field]).toBe(`5000,${grant.startsAt.getTime()},${grant.endsAt.getTime()}`);
+    expect((await limitOf(org))[field]).toBe(`5000,0,${grant.endsAt.getTime()}`);
     await revokeGrant(deps, testPrincipal, { organisationId: org.organisationId, grantId: grant.id });
     expect((await limitOf(org))[field]).toBeUndefined();
   });
@@ -244,10 +244,10 @@ describe("a budget that opens in mid-period", () => {
     const batch = JSON.stringify([{ k: "settled", e: event }]);
     await withSqlTransaction(deps.db.pool, (client) => insertLedgerBatch(client, org.organisationId, batch));
   };
-  const counterOf = async (org: TestOrganisation, budgetId: string) => {
+  const counterOf = async (org: TestOrganisation, budgetId: string, kind: "month" | "year" = "month") => {
     const organisation = await findOrganisation(deps.db.prisma, org.organisationId);
     if (organisation === null) throw new Error("gone");
-    const period = periodAt("month", Date.now(), calendarOf(organisation));
+    const period = periodAt(kind, Date.now(), calendarOf(organisation));
     return deps.redis.hget(keysOf(org.organisationId).counter(budgetId, period.id), "s");
   };
 
@@ -283,6 +283,37 @@ describe("a budget that opens in mid-period", () => {
     const version = wider.budget.limitVersion.toString();
     await updateBudget(deps, testPrincipal, { ...ref, expectedVersion: version, models: ["sandbox-small"] });
     expect(await counterOf(org, budget.id)).toBe("11");
+  });
+
+  test("is taken back from the counter of a kind of period that the budget counts by no more", async () => {
+    const org = await createTestOrganisation(deps);
+    await spend(org, 700n, "sandbox-large");
+    const { organisationId } = org;
+    const { budget } = await createBudget(deps, testPrincipal, {
+      organisationId,
+      consumerId: org.consumers.department,
+      apiKeyId: null,
+      name: "department",
+      meter: "cost",
+      periodKind: "month",
+      limitAmount: "1000",
+      overflowAmount: "0",
+      enforcement: "enforce",
+      ladder: null,
+      environment: null,
+      models: [],
+      classes: [],
+    });
+    const update = async (expectedVersion: string, periodKind: "month" | "year"): Promise<string> => {
+      const input = { organisationId, budgetId: budget.id, expectedVersion, periodKind };
+      return (await updateBudget(deps, testPrincipal, input)).budget.limitVersion.toString();
+    };
+    const version = await update("1", "year");
+    expect(await counterOf(org, budget.id)).toBe("0");
+    expect(await counterOf(org, budget.id, "year")).toBe("700");
+    await update(version, "month");
+    expect(await counterOf(org, budget.id)).toBe("700");
+    expect(await counterOf(org, budget.id, "year")).toBe("0");
   });
 
   test("a crash between the push and the note repeats the push without doubling the opening", async () => {

@@ -6,6 +6,7 @@ export interface CounterSources {
   readonly correctionSequence: bigint;
   /** Whether the ledger has anything at all of this organisation. */
   readonly hasHistory: boolean;
+  readonly createdAt: Date;
   readonly counters: readonly CounterSource[];
   /** UTC day (2026-01-31) to price currency to nanos. */
   readonly books: ReadonlyMap<string, ReadonlyMap<string, bigint>>;
@@ -59,8 +60,9 @@ async function readSources(client: SqlClient, organisationId: string, nowMs: num
     snapshot_epoch: string;
     correction_sequence: string;
     has_history: boolean;
+    created_at: Date;
   }>(
-    `SELECT snapshot_epoch, correction_sequence,
+    `SELECT snapshot_epoch, correction_sequence, created_at,
        EXISTS (SELECT 1 FROM usage_rollups WHERE organisation_id = $1) AS has_history
      FROM organisations WHERE id = $1`,
     [organisationId],
@@ -91,6 +93,7 @@ async function readSources(client: SqlClient, organisationId: string, nowMs: num
     snapshotEpoch: BigInt(row.snapshot_epoch),
     correctionSequence: BigInt(row.correction_sequence),
     hasHistory: row.has_history,
+    createdAt: row.created_at,
     counters: counters.rows.map((counter) => ({
       budgetId: counter.budget_id,
       periodId: counter.period_id,
