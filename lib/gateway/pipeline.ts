@@ -83,6 +83,9 @@ async function answerOf(
   if (held.request.isStream && isEventStream) return answerStream(held, upstream, ending, context.protocol, deps);
   if (isRaw(held)) return answerRaw(held, upstream, ending, deps);
   const answer = await answerBody(held, upstream, ending, deps);
+  if (answer && "errorBytes" in answer) {
+    return failureOfAnswer(held, upstream, context, deps.clock.nowMs(), answer.errorBytes);
+  }
   return answer ?? inShapeOf(context.protocol, upstreamErrorAnswer(UNREADABLE, context, 0));
 }
 

@@ -43,6 +43,7 @@ const ANSWERS: readonly (readonly [vendor: string, status: number, body: unknown
   ["openai", 400, error("context_length_exceeded", "x", "invalid_request_error"), "context"],
   ["openai", 400, error("content_policy_violation", "x", "invalid_request_error"), "content"],
   ["openai", 400, error("invalid_value", "x", "invalid_request_error"), "invalid"],
+  ["openai", 200, error("invalid_value", "x", "invalid_request_error"), "invalid"],
   ["openai", 413, "", "context"],
   ["openai", 422, error(null), "invalid"],
   ["openai", 500, error(null, "x", "server_error"), "server"],

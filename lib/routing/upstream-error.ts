@@ -116,6 +116,7 @@ const COMMON_RULES: readonly UpstreamErrorRule[] = [
   { status: 429, kind: "rate" },
   { status: 503, kind: "overloaded" },
   { status: 529, kind: "overloaded" },
+  { status: 200, code: /invalid_request_error|invalid_?parameter|badrequest/u, kind: "invalid" },
 ];
 
 function matches(rule: UpstreamErrorRule, facts: UpstreamErrorFacts): boolean {

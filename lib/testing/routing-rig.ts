@@ -37,7 +37,11 @@ export interface Booked {
   readonly explanation: Record<string, unknown>;
 }
 
-export type CompanyOptions = TestOrganisationOptions & { readonly places?: readonly Omit<Place, "providerId">[] };
+export type CompanyOptions = TestOrganisationOptions & {
+  readonly places?: readonly Omit<Place, "providerId">[];
+  /** Whose errors the provider answers with; OpenAI's unless given. */
+  readonly vendor?: Parameters<typeof addProvider>[2];
+};
 
 export interface RoutingRig {
   readonly host: GatewayHost;
@@ -85,9 +89,9 @@ export async function startRoutingRig(): Promise<RoutingRig> {
     company: async (answer, policy, options = {}) => {
       const provider = await startAnsweringProvider(...answer);
       providers.push(provider);
-      const { places = [{}, {}], ...rest } = options;
+      const { places = [{}, {}], vendor = "openai", ...rest } = options;
       const made = await bench.organisation({ ...rest, policy });
-      const account = await addProvider(host, made, "openai", provider.url);
+      const account = await addProvider(host, made, vendor, provider.url);
       await addModel(
         host,
         made,

@@ -2,6 +2,7 @@
 import { MoneyError } from "@/lib/domain/money";
 import type { TokenUsage } from "@/lib/domain/usage-event";
 import { PriceError } from "@/lib/pricing/decimal";
+import { isErrorInDisguise } from "@/lib/routing/upstream-error";
 import type { Ending } from "../ending";
 import type { Held } from "../exchange";
 import type { GatewayAnswer } from "../http";
@@ -33,16 +34,34 @@ function priced(held: Held, usage: TokenUsage): Cost | undefined {
   }
 }
 
+/** An error behind a status that promised an answer, as some vendors send it: nothing was served. */
+export interface HiddenError {
+  readonly errorBytes: Uint8Array;
+}
+
+const MAX_ERROR_BYTES = 64 * 1024;
+
+function hidesError(bytes: Uint8Array): boolean {
+  if (bytes.length > MAX_ERROR_BYTES) return false;
+  try {
+    return isErrorInDisguise(JSON.parse(new TextDecoder().decode(bytes)));
+  } catch {
+    return false;
+  }
+}
+
 /** Throws UpstreamFailure where the body breaks off; the caller ends the reservation then. */
 export async function answerBody(
   held: Held,
   upstream: UpstreamResponse,
   ending: Ending,
   deps: AnswerDeps,
-): Promise<GatewayAnswer | undefined> {
+): Promise<GatewayAnswer | HiddenError | undefined> {
   const firstByteMs = deps.clock.nowMs() - held.caller.startedMs;
   const bytes = await upstream.bytes();
   const { usage, isEstimated } = readBody(held, bytes);
+  // Who states what was used has served; only the others are looked at again.
+  if (isEstimated && hidesError(bytes)) return { errorBytes: bytes };
   const cost = priced(held, usage);
   const isGuess = isEstimated || isEncoded(upstream.headers);
   // Not awaited: the caller need not wait for the books. The host keeps the process alive until they stand.

@@ -20,6 +20,7 @@ import { isEncoded, streamMeter } from "./meter";
 import { openOf } from "./settle";
 import type { StreamWriter } from "./translation";
 import { streamWriter } from "./translation";
+import { speaksOfAccount } from "./upstream-error";
 
 const PROGRESS_EVERY_MS = 500;
 
@@ -114,7 +115,8 @@ class StreamAnswer implements ByteSink, ByteStream {
     const shown: Uint8Array[] = [];
     for (const event of events) {
       const isUsageChunk = this.meter.observe(event);
-      if (this.writer) this.show(this.writer.push(event.data), shown);
+      if (this.meter.hasError && speaksOfAccount(event.data)) this.show(this.trouble(), shown);
+      else if (this.writer) this.show(this.writer.push(event.data), shown);
       else if (!isUsageChunk || this.held.request.wantsUsage) shown.push(event.bytes);
     }
     return shown;

@@ -4,7 +4,7 @@
  */
 import { classifyTransportFailure, classifyUpstreamError, readUpstreamError } from "@/lib/routing/upstream-error";
 import type { UpstreamErrorClass } from "@/lib/routing/upstream-error";
-import { retryAfterOf } from "@/lib/routing/retry-plan";
+import { retryAfterOf, retryDelayOf } from "@/lib/routing/retry-plan";
 import type { Held } from "../exchange";
 import type { GatewayAnswer } from "../http";
 import type { UpstreamFailure, UpstreamResponse } from "../ports";
@@ -30,11 +30,16 @@ const PASSED_KINDS = new Set(["invalid", "context", "content"]);
 const PASSED_STATUSES = new Set([400, 404, 413, 415, 422]);
 /** Words of money and keys, whatever the class: such a text is never passed on. */
 const ACCOUNT_TROUBLE =
-  /insufficient_quota|credit_balance|spend_limit|usage_limit|billing|invalid_api_key|insufficient balance|arrearage/iu;
+  /insufficient_quota|credit.?balance|(spend|usage).limit|billing|invalid_api_key|insufficient.balance|arrearage|余额|欠费|充值/iu;
 const MAX_ERROR_BYTES = 64 * 1024;
 const DEFAULT_RETRY_MS = 2000;
 const MAX_RETRY_MS = 60_000;
 const TIMEOUT_STATUSES = new Set([408, 504, 524]);
+
+/** Whether a provider's text speaks of our account with it, which is nobody's business. */
+export function speaksOfAccount(text: string): boolean {
+  return ACCOUNT_TROUBLE.test(text);
+}
 
 function errorJson(text: string): unknown {
   try {
@@ -73,20 +78,22 @@ export async function passableError(upstream: UpstreamResponse): Promise<string 
   return isPassed && !ACCOUNT_TROUBLE.test(text) ? text : undefined;
 }
 
-/** An error answer of 400 or more, or one that hides in a 200. */
+/** An error answer of 400 or more; or one that hides in a 200, of which the bytes are given. */
 export async function failureOfAnswer(
   held: Held,
   upstream: UpstreamResponse,
   context: ErrorContext,
   nowMs: number,
+  hidden?: Uint8Array,
 ): Promise<AttemptFailure> {
-  const bytes = await upstream.bytes().catch(() => new Uint8Array(0));
+  const bytes = hidden ?? (await upstream.bytes().catch(() => new Uint8Array(0)));
   const text = new TextDecoder().decode(bytes.subarray(0, MAX_ERROR_BYTES));
   const { status } = upstream;
   const failure = classifyUpstreamError(held.serving.target.provider.kind, readUpstreamError(status, text));
-  const retryAfterMs = retryAfterOf(upstream.headers, nowMs);
+  const retryAfterMs = retryAfterOf(upstream.headers, nowMs) ?? retryDelayOf(text);
   const body = errorJson(text);
-  const isPassed = PASSED_KINDS.has(failure.kind) && body !== undefined && isCallersMistake(status, text);
+  const shownStatus = hidden ? 400 : status;
+  const isPassed = PASSED_KINDS.has(failure.kind) && body !== undefined && isCallersMistake(shownStatus, text);
   return {
     failure,
     retryAfterMs,
@@ -94,7 +101,7 @@ export async function failureOfAnswer(
     due: dueOf(failure),
     answer: (random) =>
       isPassed
-        ? passed(held, status, text, body, context)
+        ? passed(held, shownStatus, text, body, context)
         : inShapeOf(context.protocol, upstreamErrorAnswer(problemOf(failure, status, retryAfterMs), context, random)),
   };
 }
