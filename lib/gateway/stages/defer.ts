@@ -56,6 +56,7 @@ const KEPT_HEADERS = [
   "x-consumer-id",
   "x-spillway-class",
   "x-spillway-max-cost",
+  "x-spillway-region",
   "x-spillway-session",
   "x-spillway-end-user",
 ];
