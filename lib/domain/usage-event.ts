@@ -98,7 +98,8 @@ export const costComponent = z.object({
 });
 export type CostComponent = z.infer<typeof costComponent>;
 
-export const OUTCOMES = ["ok", "aborted", "upstream_error", "unknown", "expired", "reconciled"] as const;
+/** `shortened`: a stream that ended early because nothing more could be held for it. */
+export const OUTCOMES = ["ok", "aborted", "shortened", "upstream_error", "unknown", "expired", "reconciled"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** Known when the reservation is made; kept with it, so that a dead process's call can still be booked. */

@@ -4,6 +4,8 @@ import type { Held } from "./exchange";
 import type { BudgetLedger, TokenEstimator } from "./ports";
 import type { Cost, Measured } from "./stages/settle";
 import { conclude, unknownUsage } from "./stages/settle";
+import type { Slices } from "./stages/slices";
+import { noteUnseen } from "./stages/visible-output";
 
 export interface Ending {
   readonly isOver: () => boolean;
@@ -17,6 +19,11 @@ export interface Ending {
   readonly outcome: () => Outcome | "void" | undefined;
   /** Settles when the reservation has ended, in whatever way. */
   readonly over: Promise<void>;
+}
+
+/** More was billed than had shown itself: holds of that deployment follow its streams no more. */
+function noteOverrun({ serving }: Held, slices: Slices, { usage }: Measured): void {
+  if (usage.outputTokens > slices.held.outputTokens) noteUnseen(serving.target.id);
 }
 
 export interface EndingDeps {
@@ -59,6 +66,7 @@ export function createEnding(held: Held, deps: EndingDeps): Ending {
       if (counted && !measured.isEstimated) {
         deps.estimator?.settled(counted.estimate, counted.count, measured.usage.inputTokens);
       }
+      if (held.slices && !measured.isEstimated) noteOverrun(held, held.slices, measured);
       return end(measured, cost ?? null);
     },
     void: () => end(null, null),

@@ -6,6 +6,7 @@ import type { UpstreamErrorKind } from "@/lib/routing/upstream-error";
 import type { BudgetReading } from "./ports";
 import type { Serving } from "./serving";
 import type { CountedInput } from "./stages/estimate";
+import type { Slices } from "./stages/slices";
 import type { RouteRequest } from "./wire/routes/route-request";
 
 export interface Received {
@@ -61,6 +62,8 @@ export interface Held {
   readonly heldAmount: bigint;
   readonly heldInputTokens: number;
   readonly heldOutputTokens: number;
+  /** How much is held by now, where a stream's hold follows it; null where all is held from the beginning. */
+  readonly slices: Slices | null;
   /** Output cap to write into the upstream body; null where the caller stated one. */
   readonly writtenCap: number | null;
   /** Where the input was counted before the hold: what settlement teaches about counts. */

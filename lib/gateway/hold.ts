@@ -27,6 +27,8 @@ import type { CountedInput, CountedInputs } from "./stages/estimate";
 import type { ReserveAgain, StaticRung } from "./stages/reserve";
 import { isTight, reserve } from "./stages/reserve";
 import { openOf } from "./stages/settle";
+import type { KeptAnswersDeps } from "./stages/kept-answers";
+import { keptAt } from "./stages/kept-answers";
 import { unpricedTool } from "./stages/units";
 import type { Resting, Routing } from "./targets";
 import { NONE_AVOIDED, routeCall } from "./targets";
@@ -35,7 +37,7 @@ import type { GovernedRoute } from "./wire/routes/governed-routes";
 import type { RouteRequest } from "./wire/routes/route-request";
 import { isFormRequest } from "./wire/routes/route-request";
 
-export interface HoldDeps extends AuthenticateDeps, AttemptDeps, ReadBodyDeps, ClaimDeps, DeferDeps {
+export interface HoldDeps extends AuthenticateDeps, AttemptDeps, ReadBodyDeps, ClaimDeps, DeferDeps, KeptAnswersDeps {
   readonly policies: PolicySource;
   readonly ledger: BudgetLedger;
   readonly bodyGuard: BodyGuard;
@@ -58,7 +60,11 @@ export interface Asked {
   readonly route: GovernedRoute;
   readonly clientAddress: string | undefined;
   /** The body, once it has been read: once a call, however often it is decided. */
-  readonly body: { current: RouteRequest | undefined };
+  readonly body: {
+    current: RouteRequest | undefined;
+    /** The account that keeps what the body refers to; absent where it refers to nothing. */
+    keptAt?: string;
+  };
   /** Claimed once a call, as soon as its body is read. */
   readonly claim: ClaimSlot;
   /** Of a deferred call that is run. */
@@ -108,7 +114,7 @@ export function regionsOf(request: GatewayRequest): readonly string[] | null | D
 }
 
 function routingOf(
-  { route }: Asked,
+  { route, body }: Asked,
   caller: Classified,
   request: RouteRequest,
   regions: readonly string[] | null,
@@ -116,7 +122,8 @@ function routingOf(
 ): Routing {
   const { model } = request;
   const { trafficClass } = caller;
-  return { caller, request, shape: { model, kinds: route.kinds, trafficClass, route: route.route, regions }, nowMs };
+  const shape = { model, kinds: route.kinds, trafficClass, route: route.route, regions };
+  return { caller, request, shape, nowMs, keptAt: body.keptAt };
 }
 
 /** How the call of a held attempt looks for another target. */
@@ -233,6 +240,14 @@ async function reserveTightly(reserving: Reserving, deps: HoldDeps): Promise<Res
   }
 }
 
+/** Who asks, as the newest snapshot knows him. Throws StoreUnavailable. */
+export function authenticateAsked(asked: Asked, nowMs: number, deps: HoldDeps): Promise<Authenticated | Denial> {
+  const { received, request, run, clientAddress } = asked;
+  return run
+    ? authenticateRun(received, request.headers, run, nowMs, deps)
+    : authenticate(received, request.headers, clientAddress, nowMs, deps);
+}
+
 /** Throws StoreUnavailable. */
 export async function hold(asked: Asked, deps: HoldDeps, following?: Following): Promise<HoldResult> {
   const { request, received, route } = asked;
@@ -242,9 +257,7 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
   const maxCost = maxCostOf(request);
   const regions = regionsOf(request);
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const authenticated = asked.run
-      ? await authenticateRun(received, request.headers, asked.run, nowMs, deps)
-      : await authenticate(received, request.headers, asked.clientAddress, nowMs, deps);
+    const authenticated = await authenticateAsked(asked, nowMs, deps);
     if (isDenial(authenticated)) return refuse(authenticated);
     caller = classify(authenticated, request.headers);
     if (isDenial(maxCost)) return refuse(maxCost);
@@ -256,6 +269,9 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
       asked.body.current = result;
       const refused = refusedContent(result, deps);
       if (refused) return refuse(refused);
+      const account = await keptAt(caller, result, deps);
+      if (isDenial(account)) return refuse(account);
+      if (account !== null) asked.body.keptAt = account;
       const replayed = await claimCall(caller, request, result, asked.claim, asked.run, deps);
       if (replayed) return isDenial(replayed) ? refuse(replayed) : replayed;
     }

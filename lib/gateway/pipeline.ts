@@ -8,7 +8,7 @@ import type { Ending } from "./ending";
 import { createEnding } from "./ending";
 import type { Authenticated, Held } from "./exchange";
 import type { Asked, HoldDeps, Refused } from "./hold";
-import { hold, routingAgain } from "./hold";
+import { authenticateAsked, hold, routingAgain } from "./hold";
 import type { GatewayAnswer, GatewayRequest } from "./http";
 import type { AnswerHeaders, UpstreamResponse } from "./ports";
 import { StoreUnavailable, UpstreamFailure } from "./ports";
@@ -20,6 +20,7 @@ import type { DeferredRun } from "./stages/defer";
 import type { ForwardDeps } from "./stages/forward";
 import { forward } from "./stages/forward";
 import { endClaim } from "./stages/keep-answer";
+import { isKept, noteAnswer, notingStream } from "./stages/kept-answers";
 import type { AttemptFailure } from "./stages/upstream-error";
 import { failureOfAnswer, failureOfTransport } from "./stages/upstream-error";
 import type { Avoided } from "./targets";
@@ -73,6 +74,7 @@ function isFailure(result: GatewayAnswer | AttemptFailure): result is AttemptFai
 async function answerOf(
   held: Held,
   upstream: UpstreamResponse,
+  asked: Asked,
   ending: Ending,
   context: ErrorContext,
   deps: PipelineDeps,
@@ -80,12 +82,17 @@ async function answerOf(
   if (upstream.status >= 400) return failureOfAnswer(held, upstream, context, deps.clock.nowMs());
   const type = upstream.headers["content-type"];
   const isEventStream = typeof type === "string" && type.includes("text/event-stream");
-  if (held.request.isStream && isEventStream) return answerStream(held, upstream, ending, context.protocol, deps);
+  if (held.request.isStream && isEventStream) {
+    const askAgain = () => authenticateAsked(asked, deps.clock.nowMs(), deps);
+    const stream = isKept(held) ? notingStream(held, upstream, deps) : upstream;
+    return answerStream(held, stream, ending, context.protocol, askAgain, deps);
+  }
   if (isRaw(held)) return answerRaw(held, upstream, ending, deps);
   const answer = await answerBody(held, upstream, ending, deps);
   if (answer && "errorBytes" in answer) {
     return failureOfAnswer(held, upstream, context, deps.clock.nowMs(), answer.errorBytes);
   }
+  if (answer && isKept(held)) await noteAnswer(held, answer.body, deps);
   return answer ?? inShapeOf(context.protocol, upstreamErrorAnswer(UNREADABLE, context, 0));
 }
 
@@ -95,7 +102,7 @@ const UNREADABLE = { status: 502, code: "upstream_error" } as const;
 /** Sends a held call once. The reservation is ended or handed to the stream that will end it, unless the attempt failed. */
 async function attempt(
   held: Held,
-  request: GatewayRequest,
+  asked: Asked,
   ending: Ending,
   client: Client | undefined,
   context: ErrorContext,
@@ -103,8 +110,8 @@ async function attempt(
 ): Promise<GatewayAnswer | AttemptFailure> {
   const ticket = beginAttempt(held, deps);
   try {
-    const upstream = await forward(held, (name) => request.headers.get(name), client?.signal, deps);
-    const result = await answerOf(held, upstream, ending, context, deps);
+    const upstream = await forward(held, (name) => asked.request.headers.get(name), client?.signal, deps);
+    const result = await answerOf(held, upstream, asked, ending, context, deps);
     endAttempt(held, ticket, isFailure(result) ? result.failure : "succeeded", deps);
     return result;
   } catch (error) {
@@ -178,7 +185,7 @@ async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
     let isDone = false;
     try {
       await noteSending(asked.run, ending);
-      const result = await attempt(held, asked.request, ending, client, errors, deps);
+      const result = await attempt(held, asked, ending, client, errors, deps);
       if (!isFailure(result)) {
         isDone = true;
         asked.claim.outcome = ending.outcome;

@@ -3,20 +3,26 @@
  * gateway asked for it is left out. A client that hangs up is billed for what was produced (`cut`), or the rest is read
  * to learn the exact usage (`drain`).
  */
+import type { Outcome, TokenUsage } from "@/lib/domain/usage-event";
 import type { ByteSink, ByteStream } from "../byte-stream";
 import type { Ending } from "../ending";
 import type { Held } from "../exchange";
 import type { GatewayAnswer } from "../http";
 import { joined } from "../http";
-import type { AnswerHeaders, BudgetLedger, UpstreamResponse } from "../ports";
+import type { AnswerHeaders, UpstreamResponse } from "../ports";
 import { UpstreamFailure } from "../ports";
+import { refusalCode } from "../wire/error-response";
 import { servedHeaders } from "../wire/response-headers";
 import { streamErrorText } from "../wire/routes/error-shapes";
 import type { Protocol } from "../wire/routes/route-request";
 import { SseSplitter } from "../wire/sse";
 import type { RawEvent } from "../wire/sse";
+import { CoveredBytes } from "./covered-bytes";
 import type { StreamMeter } from "./meter";
-import { isEncoded, streamMeter } from "./meter";
+import { countingMeter, isEncoded, streamMeter } from "./meter";
+import type { AskAgain, RaiseDeps } from "./raise-hold";
+import { HoldRaiser } from "./raise-hold";
+import type { Measured } from "./settle";
 import { openOf } from "./settle";
 import type { StreamWriter } from "./translation";
 import { streamWriter } from "./translation";
@@ -24,9 +30,7 @@ import { speaksOfAccount } from "./upstream-error";
 
 const PROGRESS_EVERY_MS = 500;
 
-export interface StreamDeps {
-  readonly ledger: BudgetLedger;
-  readonly clock: { nowMs(): number };
+export interface StreamDeps extends RaiseDeps {
   readonly answerHeaders: AnswerHeaders;
 }
 
@@ -35,7 +39,11 @@ const encoder = new TextEncoder();
 /** Stands in the middle: takes what the upstream writes, and is the body that the client reads. */
 class StreamAnswer implements ByteSink, ByteStream {
   private readonly splitter = new SseSplitter();
+  /** Counts what is passed on. */
   private readonly meter: StreamMeter;
+  /** Counts what has come: that is what is booked. */
+  private readonly received: StreamMeter;
+  private readonly source: ByteStream;
   /** Into the client's shape, where the upstream speaks another. */
   private readonly writer: StreamWriter | undefined;
   private readonly firstByteMs: number;
@@ -48,9 +56,23 @@ class StreamAnswer implements ByteSink, ByteStream {
     private readonly upstream: UpstreamResponse,
     private readonly ending: Ending,
     private readonly protocol: Protocol,
+    askAgain: AskAgain,
     private readonly deps: StreamDeps,
   ) {
-    this.meter = streamMeter(held);
+    const { slices } = held;
+    if (slices) {
+      const received = countingMeter(held);
+      const raiser = new HoldRaiser(held, slices, () => received.reading().usage, askAgain, deps);
+      this.source = new CoveredBytes(upstream.body, received, raiser, () => {
+        this.shorten(refusalCode(raiser.refusal));
+      });
+      this.meter = countingMeter(held);
+      this.received = received;
+    } else {
+      this.source = upstream.body;
+      this.meter = streamMeter(held);
+      this.received = this.meter;
+    }
     this.reportedMs = deps.clock.nowMs();
     this.firstByteMs = this.reportedMs - held.caller.startedMs;
     const { translation } = held.serving.target;
@@ -60,11 +82,11 @@ class StreamAnswer implements ByteSink, ByteStream {
 
   start(client: ByteSink): void {
     this.client = client;
-    this.upstream.body.start(this);
+    this.source.start(this);
   }
 
   resume(): void {
-    this.upstream.body.resume();
+    this.source.resume();
   }
 
   /** The client is gone. */
@@ -73,7 +95,7 @@ class StreamAnswer implements ByteSink, ByteStream {
     if (this.ending.isOver()) return;
     if (this.held.caller.chain.policy.clientGone === "cut") this.breakOff("aborted");
     else if (this.client) this.resume();
-    else this.upstream.body.start(this);
+    else this.source.start(this);
   }
 
   write(piece: Uint8Array): boolean {
@@ -145,7 +167,7 @@ class StreamAnswer implements ByteSink, ByteStream {
     const nowMs = this.deps.clock.nowMs();
     if (nowMs - this.reportedMs < PROGRESS_EVERY_MS) return;
     this.reportedMs = nowMs;
-    this.deps.ledger.progress(openOf(this.held), this.meter.reading().usage);
+    this.deps.ledger.progress(openOf(this.held), this.received.reading().usage);
   }
 
   private finish(): void {
@@ -158,14 +180,36 @@ class StreamAnswer implements ByteSink, ByteStream {
 
   private breakOff(outcome: "aborted" | "upstream_error"): void {
     this.settle(outcome);
-    this.upstream.body.cancel();
+    this.source.cancel();
   }
 
   private settle(outcome: "ok" | "aborted" | "upstream_error"): void {
-    const { status: statusCode, headers } = this.upstream;
-    const { usage, isEstimated } = this.meter.reading();
-    const isGuess = isEstimated || isEncoded(headers);
-    void this.ending.settle({ usage, isEstimated: isGuess, outcome, statusCode, firstByteMs: this.firstByteMs });
+    const { usage, isEstimated } = this.received.reading();
+    void this.ending.settle(this.measured(outcome, usage, isEstimated || isEncoded(this.upstream.headers)));
+  }
+
+  private measured(outcome: Outcome, usage: TokenUsage, isEstimated: boolean): Measured {
+    return { usage, isEstimated, outcome, statusCode: this.upstream.status, firstByteMs: this.firstByteMs };
+  }
+
+  /** Nothing more is held: what came is booked, and the stream ends as if its cap had been reached, with a note of why. */
+  private shorten(code: string): void {
+    if (this.ending.isOver()) return;
+    const { usage } = this.received.reading();
+    const { inputTokens, outputTokens } = usage;
+    const isGone = this.isClientGone;
+    void this.ending.settle({ ...this.measured(isGone ? "aborted" : "shortened", usage, true), shortenedBy: code });
+    this.source.cancel();
+    const wantsUsage = this.held.request.wantsUsage || this.writer !== undefined;
+    const end = this.meter.endEarly?.({ inputTokens, outputTokens, wantsUsage, note: code }) ?? "";
+    // Google's client takes nothing but data.
+    const shown = this.protocol === "gemini" ? [] : [encoder.encode(`: spillway ${code}\n\n`)];
+    if (this.writer) {
+      for (const event of new SseSplitter().push(encoder.encode(end))) this.show(this.writer.push(event.data), shown);
+      this.show(this.writer.end(), shown);
+    } else this.show(end === "" ? this.trouble() : end, shown);
+    this.pass(shown);
+    this.close();
   }
 
   private trouble(): string {
@@ -181,9 +225,10 @@ export function answerStream(
   upstream: UpstreamResponse,
   ending: Ending,
   protocol: Protocol,
+  askAgain: AskAgain,
   deps: StreamDeps,
 ): GatewayAnswer {
-  const body = new StreamAnswer(held, upstream, ending, protocol, deps);
+  const body = new StreamAnswer(held, upstream, ending, protocol, askAgain, deps);
   const headers = servedHeaders(held, deps.clock.nowMs());
   Object.assign(headers, deps.answerHeaders(upstream.headers));
   headers["content-type"] ??= "text/event-stream; charset=utf-8";

@@ -17,6 +17,8 @@ export interface Estimate {
   readonly cost: bigint;
   readonly amounts: MeterAmounts;
   readonly writtenCap: number | null;
+  /** Of the whole call, where this is of a part of its output only. */
+  readonly whole?: Estimate;
 }
 
 /** Input that was counted because money is tight. */
@@ -59,6 +61,16 @@ export function estimateServing(
   const cap = capOf(request, serving.model, outputCapTokens);
   const outputTokens = cap * request.choices + request.extraOutput;
   const inputTokens = inputBound(request, serving.model, counted);
+  return { ...boundedBy(request, serving, inputTokens, outputTokens), writtenCap: stated === null ? cap : null };
+}
+
+/** What a serving costs at the most with so many tokens. Throws as `estimateServing` does. */
+function boundedBy(
+  request: RouteRequest,
+  serving: ServingFacts,
+  inputTokens: number,
+  outputTokens: number,
+): Omit<Estimate, "writtenCap"> {
   const { rates } = serving.price;
   const inPrice =
     serving.isPlainPrice && request.extras.toolFees.length === 0
@@ -72,8 +84,19 @@ export function estimateServing(
     outputTokens,
     cost,
     amounts: meterAmounts(cost, Math.max(1, inputTokens), Math.max(1, outputTokens)),
-    writtenCap: stated === null ? cap : null,
   };
+}
+
+/** The same call with no more than so many output tokens; the whole where that is no more. */
+export function estimatePart(
+  request: RouteRequest,
+  serving: ServingFacts,
+  whole: Estimate,
+  outputTokens: number,
+): Estimate {
+  if (outputTokens >= whole.outputTokens) return whole;
+  const { inputTokens, writtenCap } = whole;
+  return { ...boundedBy(request, serving, inputTokens, outputTokens), writtenCap, whole };
 }
 
 /** By plan number; undefined for denials. A plan that serves the same model as an earlier one shares its estimate. */

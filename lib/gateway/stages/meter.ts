@@ -211,8 +211,14 @@ class ChatMeter implements StreamMeter {
   }
 }
 
+/** A stream whose text is counted as it comes, so that its hold can follow it, and that can be ended early. */
+export interface CountingMeter extends StreamMeter {
+  readonly outputBytes: number;
+  endEarly(end: EarlyEnd): string;
+}
+
 /** Every other stream: its route's observer gathers, the one reader of usage reads. */
-class ObservedMeter implements StreamMeter {
+class ObservedMeter implements CountingMeter {
   constructor(
     private readonly held: Held,
     private readonly observer: StreamObserver,
@@ -232,6 +238,10 @@ class ObservedMeter implements StreamMeter {
 
   get nextSequence(): number {
     return this.observer.nextSequence ?? 0;
+  }
+
+  get outputBytes(): number {
+    return this.observer.outputBytes;
   }
 
   observe(event: RawEvent): boolean {
@@ -261,6 +271,13 @@ class ObservedMeter implements StreamMeter {
     };
     return { usage: { ...base, outputTokens: Math.max(base.outputTokens, made) }, isEstimated: true };
   }
+}
+
+export function countingMeter(held: Held): CountingMeter {
+  const kind = answeredKind(held);
+  const observer = streamObserver(kind);
+  if (!observer) throw new Error(`streams of ${kind} are not counted as they come`);
+  return new ObservedMeter(held, observer);
 }
 
 export function streamMeter(held: Held): StreamMeter {

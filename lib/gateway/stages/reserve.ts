@@ -6,12 +6,14 @@ import { denial } from "@/lib/domain/denial";
 import { nanosToDecimal } from "@/lib/domain/money";
 import type { Meter } from "@/lib/domain/snapshot";
 import type { CompiledCall } from "../compiled-call";
+import type { Serving } from "../serving";
 import type { Classified, Held } from "../exchange";
 import type { BudgetLedger, BudgetReading, ReserveInput, ReserveOutcome } from "../ports";
 import { sessionFacts } from "../session-call";
 import type { RouteRequest } from "../wire/routes/route-request";
 import type { CountedInputs, Estimate } from "./estimate";
 import { estimatePlans } from "./estimate";
+import { firstSlices, Slices } from "./slices";
 
 export const RETRY_FENCED_MS = 1000;
 const PROTECTED_RETRY_MS = 30_000;
@@ -28,6 +30,12 @@ function callPart(caller: Classified, request: RouteRequest, attempt: number): s
   const named = caller.endUser ?? request.endUser;
   const endUser = named === null ? "null" : JSON.stringify(named);
   return `"requestId":"${caller.requestId}","attempt":${String(attempt)},"apiKeyId":"${caller.key.keyId}","reservedAtMs":${String(caller.startedMs)},"endUser":${endUser},"isStream":${String(request.isStream)},`;
+}
+
+/** UsageEventHead of a call that holds so much by now, as JSON. */
+export function headOf({ call, caller, request, attempt, planNumber }: Held, held: Estimate): string {
+  const serving = call.headServings[planNumber] ?? "";
+  return `${call.headOpening}${serving}${callPart(caller, request, attempt)}${heldPart(held)}}`;
 }
 
 export function budgetFacts(caller: Classified, call: CompiledCall, reading: BudgetReading): BudgetFacts | undefined {
@@ -143,16 +151,18 @@ function prepare(
   options: ReserveOptions,
 ): Prepared | Denial {
   const { attempt, maxCost } = options;
-  const estimates =
-    options.estimates ?? estimatePlans(request, call, caller.chain.policy.outputCapTokens, options.counted);
+  const { outputCapTokens, increments } = caller.chain.policy;
+  const wholes = options.estimates ?? estimatePlans(request, call, outputCapTokens, options.counted);
+  const estimates = increments === null ? wholes : firstSlices(request, call.servings, wholes, increments);
   const estimate = estimates[0];
   if (!estimate) return denial("price_missing", { model: request.model });
-  if (maxCost !== null && estimate.cost > maxCost) return tooDear(caller, estimate.cost, maxCost);
+  const { cost } = estimate.whole ?? estimate;
+  if (maxCost !== null && cost > maxCost) return tooDear(caller, cost, maxCost);
   const held: string[] = [];
   let known: PlanAmounts | undefined;
   const plans = call.decision.plans.map((plan, index) => {
     const own = estimates[index];
-    if (plan.kind === "deny" || !own || (maxCost !== null && own.cost > maxCost)) {
+    if (plan.kind === "deny" || !own || (maxCost !== null && (own.whole ?? own).cost > maxCost)) {
       held.push("");
       return "denied" as const;
     }
@@ -194,6 +204,18 @@ function tooDear(caller: Classified, cost: bigint, maxCost: bigint): Denial {
   const { currency } = caller.view.organisation;
   const detail = `up to ${nanosToDecimal(cost)} ${currency}, and x-spillway-max-cost is ${nanosToDecimal(maxCost)}`;
   return denial("max_cost_exceeded", { detail });
+}
+
+function slicesOf(
+  caller: Classified,
+  request: RouteRequest,
+  serving: Serving,
+  first: Estimate,
+  isOverflow: boolean,
+): Slices | null {
+  const { increments } = caller.chain.policy;
+  if (increments === null || !first.whole) return null;
+  return new Slices(request, serving, first, first.whole, increments, isOverflow);
 }
 
 /** The plan that the binding budget's rung asks for: a stricter one was taken for want of room. */
@@ -246,6 +268,7 @@ export async function reserve(
     heldInputTokens: estimate.inputTokens,
     heldOutputTokens: estimate.outputTokens,
     writtenCap: estimate.writtenCap,
+    slices: slicesOf(caller, request, serving, estimate, outcome.isOverflow),
     counted: options.counted?.get(serving.model) ?? null,
     isTight: outcome.isOverflow || (outcome.plan > 0 && outcome.plan > planOfRung(call, outcome)),
     rungBasisPoints: outcome.rungBasisPoints,

@@ -18,6 +18,8 @@ export interface Measured {
   readonly outcome: Outcome;
   readonly statusCode: number | null;
   readonly firstByteMs: number | null;
+  /** Code of why nothing more could be held, where that ended the stream. */
+  readonly shortenedBy?: string;
 }
 
 export interface Cost {
@@ -78,10 +80,11 @@ function routeNote({ serving, before }: Held): string {
 }
 
 /** Why the call was served as it was, in data: the budget that bound it, how full it was, the rung, the plan. */
-export function explanationOf(held: Held): string {
+export function explanationOf(held: Held, shortenedBy?: string): string {
   const { binding, caller } = held;
   const budget = binding === null ? undefined : held.call.decision.budgets[binding.budget]?.budget;
-  const note = caller.ignoredClaim === null ? "" : `,"ignoredClass":${JSON.stringify(caller.ignoredClaim)}`;
+  const ignored = caller.ignoredClaim === null ? "" : `,"ignoredClass":${JSON.stringify(caller.ignoredClaim)}`;
+  const note = shortenedBy === undefined ? ignored : `${ignored},"shortenedBy":${JSON.stringify(shortenedBy)}`;
   const served = `{"plan":"${held.serving.plan.decision}","rungBasisPoints":${String(held.rungBasisPoints)}${note}${routeNote(held)}`;
   if (!budget || !binding) return `${served}}`;
   const ladder = budget.ladder === null ? undefined : caller.chain.policy.ladders[budget.ladder];
@@ -107,13 +110,13 @@ export function settlementOf(held: Held, measured: Measured, cost: Cost, nowMs: 
   const [amount, priceAmount] = [String(cost.amount), String(cost.priceAmount)];
   const resultJson =
     `,"kind":"settled","settledAtMs":${String(nowMs)},"outcome":"${measured.outcome}",` +
-    `"isEstimated":${String(measured.isEstimated)},"isOverflow":${String(held.isOverflow)},` +
+    `"isEstimated":${String(measured.isEstimated)},"isOverflow":${String(held.slices?.isOverflow ?? held.isOverflow)},` +
     `"decision":"${serving.plan.decision}","rungBasisPoints":${String(held.rungBasisPoints)},` +
     `"usage":${JSON.stringify(usage)},"components":${JSON.stringify(cost.components)},` +
     `"priceAmount":"${priceAmount}","amount":"${amount}","savedAmount":"${String(cost.savedAmount)}",` +
     `"lines":[${chargedLines(held, usage, cost.amount)}],"latencyMs":${String(Math.max(0, nowMs - caller.startedMs))},` +
     `"firstByteMs":${String(measured.firstByteMs)},"statusCode":${String(measured.statusCode)},` +
-    `"explanation":${explanationOf(held)}}`;
+    `"explanation":${explanationOf(held, measured.shortenedBy)}}`;
   return {
     cost: amount,
     inputTokens: usage.inputTokens,
@@ -127,7 +130,8 @@ export function settlementOf(held: Held, measured: Measured, cost: Cost, nowMs: 
 
 /** An attempt whose end nobody saw: the hold, or by policy the input alone. Corrected when the bill is reconciled. */
 export function unknownUsage(held: Held): TokenUsage {
-  const outputTokens = held.caller.chain.policy.unknownOutcome === "hold" ? held.heldOutputTokens : 0;
+  const heldTokens = held.slices?.held.outputTokens ?? held.heldOutputTokens;
+  const outputTokens = held.caller.chain.policy.unknownOutcome === "hold" ? heldTokens : 0;
   return {
     inputTokens: held.heldInputTokens,
     outputTokens,

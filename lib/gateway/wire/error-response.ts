@@ -66,6 +66,11 @@ function shapeOf(refusal: Denial, context: ErrorContext): HttpShape {
   return { status: context.budgetStatus, type: "insufficient_quota", code: exhaustedCode(refusal.budget) };
 }
 
+/** The code by which a refusal is known to callers. */
+export function refusalCode({ code, budget }: Denial): string {
+  return code === "budget_exhausted" ? exhaustedCode(budget) : SHAPES[code].code;
+}
+
 function budgetBody(budget: BudgetFacts) {
   return {
     scope: budget.scope,
