@@ -18,6 +18,7 @@ const budget: BudgetView = {
   models: [],
   classes: [],
   perEndUser: false,
+  endUsers: null,
   frozen: false,
   version: "7",
   period: { id: "M2026-11", startMs: 0, endMs: 1 },

@@ -14,6 +14,7 @@ import type { BudgetPanel } from "./budget-actions";
 import { BudgetBar } from "./budget-bar";
 import { RungBadge } from "./rung-badge";
 import type { TreeRow } from "./tree-rows";
+import { EndUsers } from "./end-users";
 import { useBudgetWords } from "./use-budget-words";
 
 interface TableProps {
@@ -107,6 +108,7 @@ function Facts({
       <p>{budget.frozen ? words.enforcement(budget.enforcement, true) : words.rungSentence(budget.rung)}</p>
       {budget.enforcement === "enforce" ? null : <p>{words.enforcement(budget.enforcement, false)}</p>}
       {filters.length === 0 ? null : <p>{t("filters", { what: filters.join(", ") })}</p>}
+      <EndUsers budget={budget} />
       {budget.overflowAmount === "0" ? null : (
         <p>{t("overflowUpTo", { amount: amountOfMeter(budget.overflowAmount, budget.meter, locale) })}</p>
       )}
@@ -166,9 +168,14 @@ function BudgetCells({ tree, node, budget, onOpen }: BudgetCellsProps): ReactEle
       </Cell>
       <Cell label={t("col.spent")} className={number}>
         <MeterAmount amount={budget.spentAmount} meter={budget.meter} />
+        {budget.perEndUser ? <span className="block text-xs text-soft">{t("highestUser")}</span> : null}
       </Cell>
       <Cell label={t("col.held")} className={cn(number, "text-soft")}>
-        {budget.source === "booked" ? "–" : <MeterAmount amount={budget.heldAmount} meter={budget.meter} />}
+        {budget.source === "booked" || budget.perEndUser ? (
+          "–"
+        ) : (
+          <MeterAmount amount={budget.heldAmount} meter={budget.meter} />
+        )}
       </Cell>
       <Cell label={t("col.left")} className={cn(number, left < 0n && "text-danger")}>
         <MeterAmount amount={left.toString()} meter={budget.meter} />

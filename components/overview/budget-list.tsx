@@ -39,6 +39,7 @@ function BudgetRow({ budget, view }: { readonly budget: OverviewBudget; readonly
         </p>
         <p className="text-xs text-soft">
           {b(`periods.${budget.periodKind}`)} · {unit}
+          {budget.perEndUser ? ` · ${b("perEndUser")}` : ""}
         </p>
       </div>
       <div className="min-w-0">

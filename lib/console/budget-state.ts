@@ -1,10 +1,12 @@
 /** What stands on each budget now: limit and grants, spent and held, the rung in force. One reading for a whole page. */
 import type { BudgetView } from "@/lib/contracts/budgets";
-import { listLiveBudgets, listGrantsInForce, readBudgetRollups } from "@/lib/db/console-budgets";
-import type { BudgetRow, GrantRow } from "@/lib/db/console-budgets";
+import { listGrantsInForce, listLiveBudgets, readBudgetRollups, readEndUserRollups } from "@/lib/db/console-budgets";
+import type { BudgetRow, EndUserRollup, GrantRow } from "@/lib/db/console-budgets";
+import { groupedBy } from "@/lib/control/grouped";
 import { listActivePolicyDocuments } from "@/lib/db/console-consumers";
 import type { OrganisationRow } from "@/lib/db/console-consumers";
 import { LADDER_TEMPLATES } from "@/lib/domain/ladder-templates";
+import { UNNAMED_END_USER } from "@/lib/domain/lines";
 import { createPeriodCache } from "@/lib/domain/period";
 import type { Period } from "@/lib/domain/period";
 import { policyDocumentSchema } from "@/lib/domain/policy";
@@ -26,6 +28,8 @@ interface Reading {
   readonly nowMs: number;
   readonly grants: readonly GrantRow[];
   readonly booked: ReadonlyMap<string, bigint>;
+  /** By budget, who has spent most first. */
+  readonly endUsers: ReadonlyMap<string, readonly EndUserRollup[]>;
   readonly ladderOf: (row: BudgetRow) => Ladder | undefined;
 }
 
@@ -39,6 +43,22 @@ function laddersByPolicy(documents: readonly { policyId: string; document: unkno
   );
 }
 
+const SHOWN_END_USERS = 5;
+
+/** Who has used a budget that counts each end user, from the ledger; null for any other. */
+function endUsersOf(row: BudgetRow, period: Period, reading: Reading): BudgetView["endUsers"] {
+  if (!row.perEndUser) return null;
+  const rows = reading.endUsers.get(row.id) ?? [];
+  return {
+    count: rows[0]?.count ?? 0,
+    top: rows.map(({ periodId, amount }) => {
+      const id = periodId.slice(period.id.length + 1);
+      const used = usedBasisPoints(amount, row.limitAmount);
+      return { id: id === UNNAMED_END_USER ? null : id, spentAmount: amount.toString(), usedBasisPoints: used };
+    }),
+  };
+}
+
 function toView(
   row: BudgetRow,
   period: Period,
@@ -50,7 +70,9 @@ function toView(
   const granted = grants.reduce((sum, grant) => sum + grant.amount, 0n);
   const opening = row.openingPeriodId === period.id ? row.openingAmount : 0n;
   const booked = (reading.booked.get(`${row.id} ${period.id}`) ?? 0n) + opening;
-  const spent = counter?.settled ?? booked;
+  const endUsers = endUsersOf(row, period, reading);
+  // Of those who are counted one by one, the nearest to the limit says how the budget stands.
+  const spent = endUsers === null ? (counter?.settled ?? booked) : BigInt(endUsers.top[0]?.spentAmount ?? "0");
   const held = counter?.held ?? 0n;
   const limit = row.limitAmount + granted;
   const ladder = reading.ladderOf(row);
@@ -58,6 +80,7 @@ function toView(
   const { limitAmount, overflowAmount, limitVersion, openingPeriodId: _id, openingAmount: _amount, ...facts } = row;
   return {
     ...facts,
+    endUsers,
     models: [...row.models],
     classes: [...row.classes],
     limitAmount: limitAmount.toString(),
@@ -100,8 +123,14 @@ export async function readBudgetStates(
   ]);
   const periodOf = rows.map((row) => periods.at(row.periodKind, nowMs));
   const refs = rows.map((row, index) => ({ budgetId: row.id, periodId: periodOf[index]?.id ?? "" }));
-  const [booked, counters] = await Promise.all([
+  const [booked, perUser, counters] = await Promise.all([
     readBudgetRollups(sql, organisation.id, [...new Set(refs.map((ref) => ref.periodId))]),
+    readEndUserRollups(
+      sql,
+      organisation.id,
+      refs.filter((_, index) => rows[index]?.perEndUser === true),
+      SHOWN_END_USERS,
+    ),
     services.readCounters(organisation.id, refs),
   ]);
   const byPolicy = laddersByPolicy(documents);
@@ -112,7 +141,8 @@ export async function readBudgetStates(
     const named = chain.map((one) => byPolicy.get(one.policyId ?? "")?.ladders?.[row.ladder ?? ""]).findLast(Boolean);
     return named ?? LADDER_TEMPLATES[row.ladder];
   };
-  const reading: Reading = { nowMs, grants, booked, ladderOf };
+  const endUsers = groupedBy(perUser, (one) => one.budgetId);
+  const reading: Reading = { nowMs, grants, booked, endUsers, ladderOf };
   const views = rows.flatMap((row, index) => {
     const period = periodOf[index];
     return period === undefined ? [] : [toView(row, period, counters?.[index] ?? null, counters !== null, reading)];

@@ -1,12 +1,13 @@
 /** The console's reads on a real Postgres and Redis: sums, visibility, and what stands in when Redis is away. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createBudget } from "@/lib/control/budgets";
 import { listOrganisations } from "@/lib/db/console-consumers";
 import { sumUsage, sumUsageBySpans } from "@/lib/db/console-usage";
 import { frozenClock } from "@/lib/domain/clock";
 import { newId } from "@/lib/domain/ids";
 import { nextPeriod, periodAt } from "@/lib/domain/period";
 import type { Role } from "@/lib/domain/role";
-import { createTestControl, createTestOrganisation } from "@/lib/testing/factories";
+import { createTestControl, createTestOrganisation, testPrincipal } from "@/lib/testing/factories";
 import type { TestControl, TestOrganisation } from "@/lib/testing/factories";
 import { testDatabaseUrl, testRedisUrl } from "@/lib/testing/services";
 import { createConsoleServices } from "@/lib/wiring/console";
@@ -197,6 +198,39 @@ describe("keys", () => {
     expect(JSON.stringify(list)).not.toContain(org.apiKey.secret);
     expect(list.keys[0]?.effective).toMatchObject({ scope: "team", leftAmount: "20" });
     expect((await readApiKeys(services, who, { q: "%", state: "all" })).total).toBe(0);
+  });
+});
+
+describe("a budget of each end user", () => {
+  it("stands where the one who used most stands, and says how many there are", async () => {
+    const org = await createTestOrganisation(control, {});
+    const { budget } = await createBudget(control, testPrincipal, {
+      ...{ organisationId: org.organisationId, consumerId: org.consumers.app, apiKeyId: null, name: "Each user" },
+      ...{ meter: "cost", periodKind: "month", limitAmount: "1000", overflowAmount: "0", enforcement: "enforce" },
+      ...{ ladder: null, environment: null, models: [], classes: [], perEndUser: true },
+    });
+    const who = await personAt(org.organisationId, org.consumers.root, "finance");
+    const viewOf = async () =>
+      (await readBudgetTree(services, who)).nodes.flatMap((node) => node.budgets).find((one) => one.id === budget.id);
+    expect(await viewOf()).toMatchObject({ spentAmount: "0", endUsers: { count: 0, top: [] } });
+    const month = (await viewOf())?.period.id ?? "";
+    const spent = [300, 900, 50, 40, 30, 20].map((amount, index) => [`${month}.eu_${String(index)}`, amount] as const);
+    for (const [periodId, amount] of [...spent, [`${month}.eu_unnamed`, 100], ["M1999-01.eu_9", 999]] as const) {
+      await services.db.pool.query(
+        `INSERT INTO budget_rollups (organisation_id, budget_id, period_id, meter, amount) VALUES ($1, $2, $3, 'cost', $4)`,
+        [org.organisationId, budget.id, periodId, amount],
+      );
+    }
+    const view = await viewOf();
+    expect(view).toMatchObject({ spentAmount: "900", heldAmount: "0", usedBasisPoints: 9000, source: "live" });
+    expect(view?.endUsers?.count).toBe(7);
+    expect(view?.endUsers?.top.map(({ id, spentAmount }) => [id, spentAmount])).toEqual([
+      ["eu_1", "900"],
+      ["eu_0", "300"],
+      [null, "100"],
+      ["eu_2", "50"],
+      ["eu_3", "40"],
+    ]);
   });
 });
 

@@ -74,6 +74,13 @@ export const grantView = z.object({
   reason: z.string(),
 });
 
+/** What one end user has used. Names are not kept with budgets: an id is all there is; null are those that name nobody. */
+const endUserUse = z.object({
+  id: z.string().nullable(),
+  spentAmount: amountText,
+  usedBasisPoints: z.int().nullable(),
+});
+
 export const budgetView = z.object({
   id: idText,
   consumerId: idText.nullable(),
@@ -88,8 +95,10 @@ export const budgetView = z.object({
   environment: z.enum(ENVIRONMENTS).nullable(),
   models: z.array(z.string()),
   classes: z.array(z.string()),
-  /** The limit is of each end user; the amounts below are nobody's. */
+  /** The limit is of each end user; the amounts below are those of the one who has used most. */
   perEndUser: z.boolean(),
+  /** Who has used it, most first; null where it is one budget for all. */
+  endUsers: z.object({ count: z.int(), top: z.array(endUserUse) }).nullable(),
   frozen: z.boolean(),
   /** For `expectedVersion` of an update. */
   version: z.string(),

@@ -98,6 +98,36 @@ export async function readBudgetRollups(
   return new Map(rows.map((row) => [`${row.budgetId} ${row.periodId}`, BigInt(row.amount)]));
 }
 
+export interface EndUserRollup {
+  readonly budgetId: string;
+  /** Of the end user: the period's id, a point, and the user's id. */
+  readonly periodId: string;
+  readonly amount: bigint;
+  /** How many end users of this budget and period have spent, this one included. */
+  readonly count: number;
+}
+
+/** Of budgets that count each end user: those who have spent most, by budget and period. */
+export async function readEndUserRollups(
+  sql: SqlClient,
+  organisationId: string,
+  budgets: readonly { readonly budgetId: string; readonly periodId: string }[],
+  top: number,
+): Promise<EndUserRollup[]> {
+  if (budgets.length === 0) return [];
+  const { rows } = await sql.query<{ budgetId: string; periodId: string; amount: string; count: string }>(
+    `SELECT budget_id AS "budgetId", period_id AS "periodId", amount, count
+       FROM (SELECT r.budget_id, r.period_id, r.amount, count(*) OVER (PARTITION BY r.budget_id) AS count,
+                    row_number() OVER (PARTITION BY r.budget_id ORDER BY r.amount DESC, r.period_id) AS place
+               FROM unnest($2::text[], $3::text[]) AS b(budget_id, period_id)
+               JOIN budget_rollups r ON r.organisation_id = $1 AND r.budget_id = b.budget_id
+                AND starts_with(r.period_id, b.period_id || '.')) AS ranked
+      WHERE place <= $4 ORDER BY budget_id, place`,
+    [organisationId, budgets.map((one) => one.budgetId), budgets.map((one) => one.periodId), top],
+  );
+  return rows.map(({ amount, count, ...row }) => ({ ...row, amount: BigInt(amount), count: Number(count) }));
+}
+
 export interface AuditRow {
   readonly id: string;
   readonly atMs: number;

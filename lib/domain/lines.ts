@@ -35,6 +35,9 @@ export function usageRatio(used: bigint, limit: bigint): number | null {
   return limit === 0n ? null : Number((used * 10_000n) / limit);
 }
 
+/** The end user of calls that name nobody. */
+export const UNNAMED_END_USER = "eu_unnamed";
+
 /**
  * Under which period a budget that is counted per end user keeps this one's counter. Begins with the period's own id, so it is
  * sorted, rebuilt and reconciled like it; `endUserId` is a hash (`lib/identity/end-user.ts`), never a name.

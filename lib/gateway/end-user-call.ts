@@ -4,7 +4,7 @@
  */
 import type { Denial } from "@/lib/domain/denial";
 import { denial } from "@/lib/domain/denial";
-import { endUserPeriodId } from "@/lib/domain/lines";
+import { endUserPeriodId, UNNAMED_END_USER } from "@/lib/domain/lines";
 import type { BudgetDocument } from "@/lib/domain/snapshot";
 import { endUserId, endUserName } from "@/lib/identity/end-user";
 import type { CompiledCall } from "./compiled-call";
@@ -12,7 +12,6 @@ import { linePrefixOf } from "./compiled-call";
 import type { Authenticated } from "./exchange";
 import type { KeyHasher } from "./ports";
 
-const UNNAMED = "eu_unnamed";
 /** Of one compiled call; the last ones used are kept. */
 const MAX_END_USERS = 1_000;
 
@@ -31,7 +30,7 @@ export function countedPeriodId(
   hasher: KeyHasher,
 ): string {
   if (!budget.perEndUser) return periodId;
-  if (name === null) return endUserPeriodId(periodId, UNNAMED);
+  if (name === null) return endUserPeriodId(periodId, UNNAMED_END_USER);
   const scope = { organisationId: view.organisation.id, appId: budget.consumerId ?? budget.apiKeyId ?? "" };
   return endUserPeriodId(
     periodId,
