@@ -7,6 +7,7 @@ import { verifyRequestTag } from "@/lib/config/request-tag";
 import type { ReconcileResult } from "@/lib/control/reconciliation";
 import { reconcileOrganisation } from "@/lib/control/reconciliation";
 import { fetchBillPage } from "@/lib/providers/bill";
+import { waitUntil } from "@/lib/services/wait";
 import { TEST_PEPPER } from "@/lib/testing/factories";
 import type { Company } from "../harness/company";
 import type { BenchStack } from "../harness/stack";
@@ -56,12 +57,24 @@ export class HastyReconciler {
   }
 }
 
+const BUSY_TIMEOUT_MS = 10_000;
+
+/** Null where the worker's own run, which it begins when it is started, does not end. */
+async function reconcile(stack: BenchStack, organisationId: string): Promise<ReconcileResult | null> {
+  let result: ReconcileResult | null = null;
+  const isDone = async (): Promise<boolean> => {
+    result = await reconcileOrganisation(depsOf(stack), organisationId, RULES);
+    return result !== null;
+  };
+  await waitUntil(isDone, { timeoutMs: BUSY_TIMEOUT_MS, everyMs: 50 });
+  return result;
+}
+
 export async function reconcileAll(stack: BenchStack, companies: readonly Company[]): Promise<Reconciled[]> {
-  const deps = depsOf(stack);
   const results: Reconciled[] = [];
   for (const { organisationId } of companies) {
-    const first = await reconcileOrganisation(deps, organisationId, RULES);
-    const second = await reconcileOrganisation(deps, organisationId, RULES);
+    const first = await reconcile(stack, organisationId);
+    const second = await reconcile(stack, organisationId);
     results.push({ organisationId, first, second });
   }
   return results;

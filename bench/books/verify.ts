@@ -5,7 +5,7 @@ import { TEST_PEPPER } from "@/lib/testing/factories";
 import type { Company } from "../harness/company";
 import { driftOf, readBillLines } from "../harness/laws";
 import type { BenchStack } from "../harness/stack";
-import type { BudgetStanding, ThreeBooks } from "../harness/three-books";
+import type { BookOwner, BudgetStanding, ThreeBooks } from "../harness/three-books";
 import { readBooks, readStandings, scanKeys } from "../harness/three-books";
 import type { Reconciled } from "./reconcile";
 import type { Attempt } from "./traffic";
@@ -40,7 +40,7 @@ function check(name: string, problems: readonly string[], whenHeld: string): Che
 
 export async function verify(
   stack: BenchStack,
-  companies: readonly Company[],
+  companies: readonly (Company & BookOwner)[],
   attempts: readonly Attempt[],
   reconciled: readonly Reconciled[],
   isQuiet: boolean,

@@ -18,7 +18,7 @@ import type { Budget } from "@/lib/domain/entities";
 import type { KeyScope } from "@/lib/domain/key-scopes";
 import { LADDER_TEMPLATES } from "@/lib/domain/ladder-templates";
 import type { PolicyDocument } from "@/lib/domain/policy";
-import type { Environment, Meter } from "@/lib/domain/snapshot";
+import type { Enforcement, Environment, Meter } from "@/lib/domain/snapshot";
 import { SANDBOX_PRICES, testPrincipal, uniqueOrganisationId } from "@/lib/testing/factories";
 import type { SandboxModel } from "@/lib/testing/factories";
 import { waitUntil } from "@/lib/services/wait";
@@ -34,6 +34,10 @@ export interface BudgetSpec {
   readonly periodKind?: "day" | "month";
   /** Absent: cost; the limit of another meter counts pieces. */
   readonly meter?: Meter;
+  /** Absent: enforce. */
+  readonly enforcement?: Enforcement;
+  /** Names or patterns of models that it counts; absent: all. */
+  readonly models?: readonly string[];
 }
 
 export interface KeySpec {
@@ -173,7 +177,8 @@ export async function addKey(
   return { id: apiKey.id, secret, app, trafficClass, budget };
 }
 
-async function makeBudget(
+/** One more budget of a node or key. Published unless `deps` say otherwise. */
+export async function makeBudget(
   deps: ControlDeps,
   organisationId: string,
   name: string,
@@ -190,10 +195,10 @@ async function makeBudget(
     periodKind: spec.periodKind ?? "month",
     limitAmount: spec.limit.toString(),
     overflowAmount: (spec.overflow ?? 0n).toString(),
-    enforcement: "enforce",
+    enforcement: spec.enforcement ?? "enforce",
     ladder: spec.ladder ?? null,
     environment: null,
-    models: [],
+    models: [...(spec.models ?? [])],
     classes: [],
   });
   return budget;

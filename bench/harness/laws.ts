@@ -5,7 +5,7 @@ import { TEST_PEPPER } from "@/lib/testing/factories";
 import type { BenchSession } from "./session";
 import type { BenchStack } from "./stack";
 import { moneyText, tableText } from "./table";
-import { excessOf, readBooks, readStandings, scanKeys, waitQuiet } from "./three-books";
+import { billOrigins, excessOf, readBooks, readStandings, scanKeys, waitQuiet } from "./three-books";
 import type { BookOwner, BudgetStanding, ThreeBooks } from "./three-books";
 
 export interface Law {
@@ -123,18 +123,20 @@ function booksAgree(books: ThreeBooks, standings: readonly BudgetStanding[], dri
   };
 }
 
-/** Lines of the sandbox's bill that belong to these companies. */
+/** Lines of the sandboxes' bills that belong to these companies. */
 export async function readBillLines(stack: BenchStack, owners: readonly BookOwner[]): Promise<BillLine[]> {
   const labels = new Set(owners.map((owner) => owner.billLabel));
   const lines: BillLine[] = [];
-  let since = 0;
-  for (;;) {
-    const response = await fetch(`${stack.sandbox.url}/bill?since=${String(since)}&limit=50000`);
-    const page = (await response.json()) as { lines: BillLine[]; nextSequence: number; hasMore: boolean };
-    lines.push(...page.lines.filter((line) => labels.has(line.key)));
-    since = page.nextSequence;
-    if (!page.hasMore) return lines;
+  for (const origin of billOrigins(stack, owners)) {
+    let since = 0;
+    for (let hasMore = true; hasMore;) {
+      const response = await fetch(`${origin}/bill?since=${String(since)}&limit=50000`);
+      const page = (await response.json()) as { lines: BillLine[]; nextSequence: number; hasMore: boolean };
+      lines.push(...page.lines.filter((line) => labels.has(line.key)));
+      ({ nextSequence: since, hasMore } = page);
+    }
   }
+  return lines;
 }
 
 async function billedOnce(stack: BenchStack, owners: readonly BookOwner[], options: LawOptions): Promise<Law> {

@@ -40,6 +40,13 @@ export interface StackOptions {
   readonly programs?: readonly string[];
 }
 
+/** What one process meets that others do not. */
+export interface Conditions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Files that it writes may become so long, in KiB; what is written beyond that fails as on a full disk. */
+  readonly maxFileKib?: number;
+}
+
 export interface BenchStack {
   readonly folder: string;
   readonly databaseUrl: string;
@@ -53,8 +60,8 @@ export interface BenchStack {
   readonly sandbox: MeasuredProcess;
   readonly gateways: readonly MeasuredProcess[];
   readonly worker: MeasuredProcess | undefined;
-  startGateway(name: string, nodeArgs?: readonly string[]): Promise<MeasuredProcess>;
-  startWorker(): Promise<MeasuredProcess>;
+  startGateway(name: string, nodeArgs?: readonly string[], conditions?: Conditions): Promise<MeasuredProcess>;
+  startWorker(nodeArgs?: readonly string[]): Promise<MeasuredProcess>;
   /** One of `programs`; it listens on `SPILLWAY_PORT`. */
   startProgram(name: string, entry: string, env: Readonly<Record<string, string>>): Promise<MeasuredProcess>;
 }
@@ -89,15 +96,17 @@ async function launch(
   name: string,
   entry: string,
   nodeArgs: readonly string[] = [],
+  { env: ownEnv, maxFileKib }: Conditions = {},
 ): Promise<MeasuredProcess> {
   const port = String(await freePort());
   const ports = { SPILLWAY_PORT: port, WORKER_PORT: port, SANDBOX_PORT: port };
+  const args = [...nodeArgsOf(entry), ...nodeArgs, programIn(bundles, entry)];
+  const limited = ["-c", `ulimit -f ${String(maxFileKib)} && exec "$0" "$@"`, process.execPath, ...args];
   const options = {
     name,
-    command: process.execPath,
-    args: [...nodeArgsOf(entry), ...nodeArgs, programIn(bundles, entry)],
+    ...(maxFileKib === undefined ? { command: process.execPath, args } : { command: "bash", args: limited }),
     cwd: folder,
-    env: { ...env, ...ports },
+    env: { ...env, ...ports, ...ownEnv },
     logFile: join(folder, "logs", `${name}.log`),
   };
   const running = await startMeasured(options, `http://127.0.0.1:${port}`);
@@ -165,7 +174,7 @@ export async function startBenchStack(session: BenchSession, options: StackOptio
   const nodeArgs = options.gatewayNodeArgs ?? [];
   const names = Array.from({ length: options.gateways ?? 3 }, (_, index) => `gateway-${String(index + 1)}`);
   const gateways = await Promise.all(names.map((name) => launch(launcher, name, GATEWAY, nodeArgs)));
-  const startWorker = () => launch(launcher, "worker", WORKER, options.workerNodeArgs);
+  const startWorker = (args = options.workerNodeArgs) => launch(launcher, "worker", WORKER, args);
   const worker = options.worker === false ? undefined : await startWorker();
   return {
     folder,
@@ -180,7 +189,7 @@ export async function startBenchStack(session: BenchSession, options: StackOptio
     sandbox,
     gateways,
     worker,
-    startGateway: (name, args = nodeArgs) => launch(launcher, name, GATEWAY, args),
+    startGateway: (name, args = nodeArgs, conditions) => launch(launcher, name, GATEWAY, args, conditions),
     startWorker,
     startProgram: (name, entry, extra) => launch({ ...launcher, env: { ...env, ...extra } }, name, entry),
   };

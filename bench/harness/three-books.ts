@@ -7,8 +7,16 @@ import { waitUntil } from "@/lib/services/wait";
 import type { Company } from "./company";
 import type { BenchStack } from "./stack";
 
-/** What the readers need of a company; two fields, so that others can build it. */
-export type BookOwner = Pick<Company, "organisationId" | "billLabel">;
+/** What the readers need of a company; few fields, so that others can build it. */
+export interface BookOwner extends Pick<Company, "organisationId" | "billLabel"> {
+  /** Origins of sandboxes beside the stack's own that sell to it, too. */
+  readonly alsoBilledAt?: readonly string[];
+}
+
+/** Origins of all sandboxes that sell to these companies. */
+export function billOrigins(stack: BenchStack, owners: readonly BookOwner[]): ReadonlySet<string> {
+  return new Set([stack.sandbox.url, ...owners.flatMap((owner) => owner.alsoBilledAt ?? [])]);
+}
 
 export interface ModelBook {
   readonly model: string;
@@ -64,11 +72,13 @@ export async function readBooks(stack: BenchStack, owners: readonly BookOwner[])
       ledger: known.ledger + part.ledger,
     });
   };
-  const response = await fetch(`${stack.sandbox.url}/bill/totals`);
-  const { totals } = (await response.json()) as { totals: Totals };
-  for (const label of new Set(owners.map((owner) => owner.billLabel))) {
-    for (const [model, { calls, amountNanos }] of Object.entries(totals[label] ?? {})) {
-      add(model, { billCalls: calls, bill: BigInt(amountNanos), ledgerCalls: 0, ledger: 0n });
+  for (const origin of billOrigins(stack, owners)) {
+    const response = await fetch(`${origin}/bill/totals`);
+    const { totals } = (await response.json()) as { totals: Totals };
+    for (const label of new Set(owners.map((owner) => owner.billLabel))) {
+      for (const [model, { calls, amountNanos }] of Object.entries(totals[label] ?? {})) {
+        add(model, { billCalls: calls, bill: BigInt(amountNanos), ledgerCalls: 0, ledger: 0n });
+      }
     }
   }
   const { rows } = await stack.control.db.pool.query<{ model: string; calls: string; amount: string }>(
@@ -134,7 +144,7 @@ export async function readStandings(stack: BenchStack, owners: readonly BookOwne
   );
   const grants = await pool.query<{ b: string; p: string; amount: string }>(
     `select budget_id as b, period_id as p, sum(amount)::text as amount from grants
-      where organisation_id = any($1) and revoked_at is null and starts_at <= now() and ends_at > now() group by 1, 2`,
+      where organisation_id = any($1) and revoked_at is null and ends_at > now() group by 1, 2`,
     [ids],
   );
   const amountOf = (
