@@ -52,6 +52,10 @@ export interface SandboxControl {
   readonly toolCalls?: number;
   /** Reads of a batch or of a background response that still find it unfinished. */
   readonly polls?: number;
+  /** Reads that find a batch answered, but its files not written. */
+  readonly finalizingPolls?: number;
+  /** The output file of a batch is gone as soon as it is written. */
+  readonly loseOutput?: boolean;
   /** Lines of a batch that are done when it is cancelled or expires. */
   readonly finishedLines?: number;
   /** How a batch ends. */
@@ -118,6 +122,7 @@ const INTEGER_RANGES = new Map<string, readonly [number, number]>([
   ["audioSeconds", [0, 360_000]],
   ["toolCalls", [0, 100]],
   ["polls", [0, 1_000]],
+  ["finalizingPolls", [0, 1_000]],
   ["finishedLines", [0, 100_000]],
   ["latencyMs", [0, 600_000]],
   ["bodyDelayMs", [0, 600_000]],
@@ -142,7 +147,7 @@ const TEXT_FIELDS = new Set([
   "finishReason",
   "serviceTier",
 ]);
-const SWITCHES = new Set(["billAnyway", "crlf", "multibyte"]);
+const SWITCHES = new Set(["billAnyway", "crlf", "loseOutput", "multibyte"]);
 const CHOICES = new Map<string, readonly unknown[]>([
   ["fault", FAULTS],
   ["error", ERROR_NAMES],

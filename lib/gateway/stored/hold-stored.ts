@@ -14,6 +14,7 @@ import type { Classified, Held } from "../exchange";
 import { maxCostOf, regionsOf } from "../hold";
 import type { OrganisationView } from "../organisation-view";
 import type { Target } from "../serving";
+import { callOfSession } from "../session-call";
 import { authenticate, classify } from "../stages/authenticate";
 import type { Estimate } from "../stages/estimate";
 import { reserve } from "../stages/reserve";
@@ -109,8 +110,11 @@ async function reserveOnce(
 ): Promise<Awaited<ReturnType<typeof reserve>>> {
   const counted = caller.chain.countsEndUsers ? callOfEndUser(call, caller, endUser, hasher) : call;
   if (isDenial(counted)) return counted;
+  const { session } = caller.chain.policy;
+  const limited = session === null ? counted : callOfSession(counted, caller, session, hasher);
+  if (isDenial(limited)) return limited;
   const options = { attempt: 0, before: [], previous: null, counted: undefined, maxCost, estimates };
-  return reserve(caller, { ...request, endUser }, counted, options, ledger);
+  return reserve(caller, { ...request, endUser }, limited, options, ledger);
 }
 
 /** A bound that cannot be told: what the row has no rate for, or more than the ledger can hold. */

@@ -56,7 +56,7 @@ export function servesBatches(host: () => GatewayHost): void {
       ["sandbox-large", 30],
       ["sandbox-large", 4096],
     ]);
-    const batch = await createBatch(client, file.id, { polls: 2 });
+    const batch = await createBatch(client, file.id, { polls: 2, finalizingPolls: 1 });
     const requestId = caller.requestId();
     expect(batch).toMatchObject({ object: "batch", status: "validating", input_file_id: file.id });
     expect(await held()).toBeGreaterThan(PER_LINE * 3n);

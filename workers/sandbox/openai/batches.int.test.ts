@@ -126,6 +126,34 @@ describe("batches", () => {
     expect(listed).toContain(batch.id);
   });
 
+  it("are answered before their files are written, and may lose them", async () => {
+    const tag = randomUUID();
+    const lines = [lineOf("a", { model: "sandbox-small", messages })];
+    const { id } = await start(lines, tag, { finalizingPolls: 1, loseOutput: true });
+    expect(await client.batches.retrieve(id)).toMatchObject({
+      ...{ status: "finalizing", output_file_id: null, finalizing_at: expect.any(Number) },
+      request_counts: { total: 1, completed: 1, failed: 0 },
+    });
+    expect(await billLines(sandbox, tag)).toHaveLength(1);
+    const done = await client.batches.retrieve(id);
+    expect(done).toMatchObject({
+      status: "completed",
+      in_progress_at: expect.any(Number),
+      usage: { input_tokens: 10 },
+    });
+    await expect(content(done.output_file_id)).rejects.toBeInstanceOf(NotFoundError);
+    expect(await billLines(sandbox, tag)).toHaveLength(1);
+  });
+
+  it("that the provider refuses to make do not run", async () => {
+    const { id } = await upload([lineOf("a", { model: "sandbox-small", messages })]);
+    const asked = { input_file_id: id, endpoint: CHAT, completion_window: "24h" } as const;
+    await expect(client.batches.create(asked, tagged(randomUUID(), { status: 500 }))).rejects.toMatchObject({
+      status: 500,
+    });
+    expect((await client.batches.list()).data.filter((one) => one.input_file_id === id)).toEqual([]);
+  });
+
   it("that are cancelled or expire bill the lines that were done", async () => {
     const lines = Array.from({ length: 5 }, (_, index) => lineOf(String(index), { model: "sandbox-large", messages }));
     const tags = [randomUUID(), randomUUID()] as const;

@@ -1,12 +1,12 @@
 /**
- * /v1/batches. A batch is validated when it is created and runs while it is read: `polls` reads still find it at work,
- * and without `polls` the first read finds it done. Each finished line is a line of the bill, at half price, under the
+ * /v1/batches. A batch is validated when it is created and runs while it is read: `polls` reads still find it at work and
+ * `finalizingPolls` more its files unwritten; without either the first read finds it done. Each finished line is a line of the bill, at half price, under the
  * request tag of the call that created the batch; lines that failed cost nothing.
  */
 import { answerJson } from "../answer";
 import { requiredText } from "../body-fields";
 import { RequestError } from "../errors";
-import { book, type Exchange } from "../exchange";
+import { book, type Exchange, isBilled } from "../exchange";
 import type { StoredBatch } from "../shelves";
 import {
   answerBatchLine,
@@ -34,7 +34,8 @@ export function handleCreateBatch(exchange: Exchange): void {
   const file = shelves.files.get(fileId);
   if (file === undefined) throw new RequestError(404, null, `No such File object: ${fileId}`, "input_file_id");
   const batch = new RunningBatch(exchange, endpoint, fileId, readBatchLines(file.bytes.toString("utf8"), endpoint));
-  shelves.batches.put(batch.id, batch);
+  // What is answered with an error was not made.
+  if (isBilled(exchange.control)) shelves.batches.put(batch.id, batch);
   answerJson(exchange, undefined, batch.json());
 }
 
@@ -62,7 +63,8 @@ function batchOfPath({ params, shelves }: Exchange): StoredBatch {
   return batch;
 }
 
-type BatchStatus = "validating" | "failed" | "in_progress" | "completed" | "expired" | "cancelling" | "cancelled";
+type BatchEnd = "completed" | "expired" | "cancelled";
+type BatchStatus = BatchEnd | "validating" | "failed" | "in_progress" | "finalizing" | "cancelling";
 const ENDED: ReadonlySet<BatchStatus> = new Set(["failed", "completed", "expired", "cancelled"]);
 
 class RunningBatch implements StoredBatch {
@@ -71,8 +73,10 @@ class RunningBatch implements StoredBatch {
   private readonly lines: readonly BatchLine[];
   private readonly problem: BatchProblem | undefined;
   private status: BatchStatus = "validating";
+  /** When it came into each of its states, in seconds. */
+  private readonly since: Record<string, number> = {};
   private polled = 0;
-  private answers: readonly BatchAnswer[] = [];
+  private answers: readonly BatchAnswer[] | undefined;
   private outputFileId: string | undefined;
   private errorFileId: string | undefined;
 
@@ -90,10 +94,11 @@ class RunningBatch implements StoredBatch {
 
   poll(): void {
     if (ENDED.has(this.status)) return;
-    const { polls = 0, batchEnd = "completed" } = this.exchange.control;
-    if (this.problem !== undefined || batchEnd === "failed") this.status = "failed";
+    const { polls = 0, finalizingPolls = 0, batchEnd = "completed" } = this.exchange.control;
+    if (this.problem !== undefined || batchEnd === "failed") this.come("failed");
     else if (this.status === "cancelling") this.finish("cancelled");
-    else if (this.polled < polls) this.status = "in_progress";
+    else if (this.polled < polls) this.come("in_progress");
+    else if (this.polled < polls + finalizingPolls) this.finalize(batchEnd);
     else this.finish(batchEnd);
     this.polled += 1;
   }
@@ -102,27 +107,48 @@ class RunningBatch implements StoredBatch {
     if (ENDED.has(this.status)) {
       throw new RequestError(409, null, `Cannot cancel a batch with status '${this.status}'.`);
     }
-    this.status = "cancelling";
+    this.come("cancelling");
+  }
+
+  private come(status: BatchStatus): void {
+    this.status = status;
+    this.since[status] ??= Math.floor(Date.now() / 1000);
+  }
+
+  /** All is answered, and billed; its files are yet to be written. */
+  private finalize(end: BatchEnd): void {
+    this.come("in_progress");
+    this.come("finalizing");
+    this.answered(end);
   }
 
   /** Of a batch that ends early only the first `finishedLines` lines are done, and billed. */
-  private finish(status: "completed" | "expired" | "cancelled"): void {
-    this.status = status;
-    const done = status === "completed" ? this.lines.length : (this.exchange.control.finishedLines ?? 0);
+  private answered(end: BatchEnd): readonly BatchAnswer[] {
+    if (this.answers) return this.answers;
+    const done = end === "completed" ? this.lines.length : (this.exchange.control.finishedLines ?? 0);
     this.answers = this.lines
       .slice(0, done)
       .map((line, index) => answerBatchLine(this.exchange, this.endpoint, line, index));
     for (const { metered } of this.answers) book(this.exchange, metered, false);
-    const { shelves, callId } = this.exchange;
+    return this.answers;
+  }
+
+  private finish(end: BatchEnd): void {
+    const answers = this.answered(end);
+    this.come("in_progress");
+    this.come(end);
+    const { shelves, callId, control } = this.exchange;
     const linesWhere = (isDone: boolean) =>
-      this.answers.filter(({ metered }) => (metered !== undefined) === isDone).map(({ json }) => json);
+      answers.filter(({ metered }) => (metered !== undefined) === isDone).map(({ json }) => json);
     this.outputFileId = keepLines(shelves, `file-${callId}out`, this.createdSeconds, linesWhere(true));
     this.errorFileId = keepLines(shelves, `file-${callId}err`, this.createdSeconds, linesWhere(false));
+    if (control.loseOutput === true && this.outputFileId !== undefined) shelves.files.delete(this.outputFileId);
   }
 
   json(): string {
     const { status, createdSeconds } = this;
-    const completed = this.answers.filter(({ metered }) => metered !== undefined).length;
+    const answers = this.answers ?? [];
+    const completed = answers.filter(({ metered }) => metered !== undefined).length;
     return JSON.stringify({
       id: this.id,
       object: "batch",
@@ -134,10 +160,10 @@ class RunningBatch implements StoredBatch {
       output_file_id: this.outputFileId ?? null,
       error_file_id: this.errorFileId ?? null,
       created_at: createdSeconds,
-      in_progress_at: status === "validating" || status === "failed" ? null : createdSeconds,
+      in_progress_at: null,
       expires_at: createdSeconds + WINDOW_SECONDS,
-      [`${status}_at`]: createdSeconds,
-      request_counts: { total: this.lines.length, completed, failed: this.answers.length - completed },
+      ...Object.fromEntries(Object.entries(this.since).map(([name, seconds]) => [`${name}_at`, seconds])),
+      request_counts: { total: this.lines.length, completed, failed: answers.length - completed },
       usage: this.usage(),
       metadata: this.exchange.body.metadata ?? null,
     });
@@ -145,7 +171,7 @@ class RunningBatch implements StoredBatch {
 
   private usage(): object {
     const sum = (read: (metered: NonNullable<BatchAnswer["metered"]>) => number) =>
-      this.answers.reduce((total, { metered }) => total + (metered === undefined ? 0 : read(metered)), 0);
+      (this.answers ?? []).reduce((total, { metered }) => total + (metered === undefined ? 0 : read(metered)), 0);
     const input = sum((metered) => metered.promptTokens);
     const output = sum((metered) => metered.completionTokens);
     return {
