@@ -1,5 +1,6 @@
 /** Runs a script by its hash, sending the text only where the server does not know it yet. */
 import type { Redis } from "ioredis";
+import { ScriptCommand } from "./script-command";
 import type { RedisScriptName } from "./scripts.generated";
 import { redisScripts } from "./scripts.generated";
 
@@ -21,7 +22,7 @@ export async function runScript(
 ): Promise<ScriptReply> {
   const script = redisScripts[name];
   try {
-    return (await redis.evalsha(script.sha, keys.length, ...keys, ...args)) as ScriptReply;
+    return (await redis.sendCommand(new ScriptCommand(script.sha, keys, args))) as ScriptReply;
   } catch (error) {
     if (!isUnknownScript(error)) throw error;
     return (await redis.eval(script.text, keys.length, ...keys, ...args)) as ScriptReply;
