@@ -2,7 +2,7 @@
 import type { DeferredAnswer, DeferredFacts, DeferredRequest, DeferredState } from "@/lib/domain/deferred-call";
 import type { DenialCode } from "@/lib/domain/denial";
 import type { BatchMove, ObjectOwner, StoredKind, StoredObject } from "@/lib/domain/stored-object";
-import type { ApiKeyDocument, Enforcement, Meter, ProviderDocument } from "@/lib/domain/snapshot";
+import type { ApiKeyDocument, Enforcement, Environment, Meter, ProviderDocument } from "@/lib/domain/snapshot";
 import type { RefusalEvent, TokenUsage, UsageEvent } from "@/lib/domain/usage-event";
 import type { TokenVerdict } from "@/lib/identity/verified-token";
 import type { ByteStream } from "./byte-stream";
@@ -269,6 +269,21 @@ export interface StoredPageQuery {
   readonly order: "asc" | "desc";
   /** Of files; null for any. */
   readonly purpose: string | null;
+}
+
+/** The application that had an answer made, and the account that keeps it. */
+export interface KeptAnswerOwner {
+  readonly appId: string;
+  readonly environment: Environment;
+  readonly providerId: string;
+}
+
+/** Whose the answers are that providers keep, and their items; known for a bounded time. */
+export interface AnswerOwners {
+  /** Notes the owner of ids that are nobody's yet. Never rejects: what could not be noted cannot be continued. */
+  note(organisationId: string, ids: readonly string[], owner: KeptAnswerOwner): Promise<void>;
+  /** By id; undefined where nobody is known. Throws StoreUnavailable. */
+  find(organisationId: string, ids: readonly string[]): Promise<readonly (KeptAnswerOwner | undefined)[]>;
 }
 
 /** A body that is not in memory: a form with its files in a spool. */

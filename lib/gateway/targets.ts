@@ -4,7 +4,7 @@
  * order, for a cheaper model at last the asked one. Every wall of the asked model stands before what stands in, too.
  */
 import type { Denial } from "@/lib/domain/denial";
-import { isDenial } from "@/lib/domain/denial";
+import { denial, isDenial } from "@/lib/domain/denial";
 import { MoneyError } from "@/lib/domain/money";
 import { fallbacksOf } from "@/lib/domain/policy";
 import { PriceError } from "@/lib/pricing/decimal";
@@ -35,6 +35,8 @@ export interface Routing {
   readonly shape: CallShape;
   /** The store's time, by which prices are in force. */
   readonly nowMs: number;
+  /** The account that keeps what the body refers to, and the only one that can serve it; undefined for any. */
+  readonly keptAt?: string | undefined;
 }
 
 /** Deployments that a call does not go to again, by their ids. */
@@ -80,10 +82,15 @@ function canPrice(serving: ServingFacts, target: Target, { caller, request }: Ro
   }
 }
 
+/** A body that refers to what an account keeps means nothing to any other. */
+function mayServe({ provider }: Target, { keptAt }: Routing): boolean {
+  return keptAt === undefined || provider.id === keptAt;
+}
+
 function ownTarget(serving: ServingFacts, avoided: Avoided, routing: Routing, deps: TargetDeps): Target | undefined {
   const nowMs = deps.clock.nowMs();
   const order = chooseDeployments({
-    deployments: serving.targets.filter((target) => !avoided.has(target.id)),
+    deployments: serving.targets.filter((target) => !avoided.has(target.id) && mayServe(target, routing)),
     admissionOf: (target) => deps.breakers.admission(target, nowMs),
     random: deps.random,
   });
@@ -113,12 +120,16 @@ function cheaperPlace(cheaper: ServingFacts, avoided: Avoided, routing: Routing,
   return target ? { model: cheaper.model.name, target } : standIn(cheaper.model.name, avoided, routing, deps);
 }
 
-function noPlace(asked: ServingFacts, { request }: Routing, deps: TargetDeps): Denial | Resting {
-  const denials = asked.targets.map((target) => untranslatable(request, target));
+function noPlace(asked: ServingFacts, routing: Routing, deps: TargetDeps): Denial | Resting {
+  const able = asked.targets.filter((target) => mayServe(target, routing));
+  if (able.length === 0) {
+    return denial("invalid_request", { detail: "what this refers to is kept where the model is not served" });
+  }
+  const denials = able.map((target) => untranslatable(routing.request, target));
   const [denied] = denials;
   if (denied && denials.every((one) => one !== undefined)) return denied;
   const nowMs = deps.clock.nowMs();
-  const next = asked.targets.map((target) => deps.breakers.nextAdmissionMs(target, nowMs));
+  const next = able.map((target) => deps.breakers.nextAdmissionMs(target, nowMs));
   return { restingMs: Math.max(1000, Math.min(...next) - nowMs) };
 }
 
@@ -130,7 +141,7 @@ export function routeCall(
   deps: TargetDeps,
 ): Routed | Resting | Denial {
   const asked = call.servings[0];
-  const isPlain = call.isSimple && routing.request.extras === NO_EXTRAS;
+  const isPlain = call.isSimple && routing.request.extras === NO_EXTRAS && routing.keptAt === undefined;
   if (!asked || (isPlain && avoided.size === 0 && deps.breakers.size === 0)) return { call, chosen: undefined };
   const first = askedPlace(asked, avoided, routing, deps);
   if (!first) return noPlace(asked, routing, deps);

@@ -64,6 +64,8 @@ export interface OrganisationKeys {
   readonly deferrals: string;
   /** hash: how such a call stands (scripts/move-deferred-1.lua) */
   readonly deferred: (deferredId: string) => string;
+  /** string: app, environment and provider of an answer that the provider keeps; `hash` is hexadecimal */
+  readonly answerOwner: (hash: string) => string;
   /** hash: kind and provider's id of a file or batch -> StoredObject, `settled:` and id of a batch -> 1 */
   readonly stored: string;
   /** sorted set: ids of one owner's files or batches by time */
@@ -106,6 +108,7 @@ function build(organisationId: string): OrganisationKeys {
     claim: (hash) => `${prefix}once:${hash}`,
     deferrals: `${prefix}deferrals`,
     deferred: (deferredId) => `${prefix}deferred:${deferredId}`,
+    answerOwner: (hash) => `${prefix}answer:${hash}`,
     stored: `${prefix}stored`,
     storedIndex: (kind, environment, appId) => `${prefix}stored:${kind}:${environment}:${appId}`,
     storedNotes: `${prefix}stored-notes`,

@@ -25,6 +25,7 @@ import type { OutboundPolicy } from "@/lib/net/outbound-policy";
 import { outboundPolicy } from "@/lib/net/outbound-policy";
 import { adapterOf } from "@/lib/providers/adapters";
 import { createHttpClient } from "@/lib/providers/http-client";
+import { createAnswerOwners } from "@/lib/redis/answer-owners";
 import { createBudgetLedger } from "@/lib/redis/budget-ledger";
 import type { RedisBudgetLedger } from "@/lib/redis/budget-ledger";
 import type { CallClaimsOptions } from "@/lib/redis/call-claims";
@@ -160,6 +161,7 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
     claims,
     deferrals: createDeferralStore(connection, new DeferredBoxes(settings.masterKey), () => clock.nowMs()),
     register: createObjectRegister(connection),
+    answerOwners: createAnswerOwners(connection),
     providers,
     clock,
     hasher: { hash: (text) => hashApiKey(settings.pepper, text) },

@@ -1,0 +1,192 @@
+/**
+ * Answers that a provider keeps (OpenAI's Responses API: `store`, `previous_response_id`, `item_reference`). All of a company's
+ * applications share the account they lie in, so whose they are is noted here when they are made, and asked before they are
+ * continued. What is not known to be the caller's own does not exist for it.
+ */
+import type { Denial } from "@/lib/domain/denial";
+import { denial, isDenial } from "@/lib/domain/denial";
+import type { ByteSink, ByteStream } from "../byte-stream";
+import type { Authenticated, Held } from "../exchange";
+import type { GatewayAnswer } from "../http";
+import type { AnswerOwners, KeptAnswerOwner, UpstreamResponse } from "../ports";
+import type { RouteRequest } from "../wire/routes/route-request";
+import { isFormRequest } from "../wire/routes/route-request";
+import { SseSplitter } from "../wire/sse";
+
+export interface KeptAnswersDeps {
+  /** Absent: no answer can be continued. */
+  readonly answerOwners?: AnswerOwners | undefined;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const MAX_REFERENCES = 200;
+/** Ids in one answer; more are not noted. */
+const MAX_IDS = 500;
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function refuse(param: string, detail: string): Denial {
+  return denial("invalid_request", { param, detail });
+}
+
+/** Ids of kept answers and of their items that a body refers to. */
+function referencesOf(body: Json): { readonly param: string; readonly id: string }[] | Denial {
+  const { previous_response_id: previous, conversation, input } = body;
+  if (conversation !== undefined && conversation !== null) {
+    return refuse("conversation", "conversations kept by the provider are not served; use previous_response_id");
+  }
+  const references = typeof previous === "string" ? [{ param: "previous_response_id", id: previous }] : [];
+  for (const item of Array.isArray(input) ? (input as unknown[]) : []) {
+    // An item of an id alone is a reference, whether it says so or not.
+    if (!isObject(item) || typeof item.id !== "string") continue;
+    if (item.type === "item_reference" || item.type === undefined || item.type === null) {
+      references.push({ param: "input", id: item.id });
+    }
+  }
+  return references.length > MAX_REFERENCES ? refuse("input", "too many references") : references;
+}
+
+function isOwn(owner: KeptAnswerOwner | undefined, { key }: Authenticated): owner is KeptAnswerOwner {
+  return owner?.appId === key.appId && owner.environment === key.environment;
+}
+
+/**
+ * Where what the body refers to is kept: the id of the provider, or null where it refers to nothing; a denial where anything of
+ * it is not the caller's. Throws StoreUnavailable.
+ */
+export async function keptAt(
+  caller: Authenticated,
+  request: RouteRequest,
+  { answerOwners }: KeptAnswersDeps,
+): Promise<string | null | Denial> {
+  if (isFormRequest(request) || (request.kind !== "responses" && request.kind !== "passthrough")) return null;
+  const references = referencesOf(request.body);
+  if (isDenial(references)) return references;
+  if (references.length === 0) return null;
+  const ids = references.map(({ id }) => id);
+  const owners = (await answerOwners?.find(caller.view.organisation.id, ids)) ?? [];
+  let providerId: string | null = null;
+  for (const [index, { param }] of references.entries()) {
+    const owner = owners[index];
+    if (!isOwn(owner, caller)) return refuse(param, "no such answer is kept");
+    if (providerId !== null && providerId !== owner.providerId) return refuse(param, "these are kept in two accounts");
+    ({ providerId } = owner);
+  }
+  return providerId;
+}
+
+/** Whether the provider keeps the answer to this call. */
+export function isKept({ request }: Held): boolean {
+  return request.kind === "responses" && !isFormRequest(request) && request.body.store !== false;
+}
+
+function addId(ids: Set<string>, value: unknown): void {
+  if (isObject(value) && typeof value.id === "string" && ids.size < MAX_IDS) ids.add(value.id);
+}
+
+/** Of a whole answer: its own id and those of its items. */
+function idsOfAnswer(body: unknown): string[] {
+  const ids = new Set<string>();
+  addId(ids, body);
+  if (isObject(body) && Array.isArray(body.output)) for (const item of body.output as unknown[]) addId(ids, item);
+  return [...ids];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function note(held: Held, ids: readonly string[], { answerOwners }: KeptAnswersDeps): Promise<void> {
+  const { key, view } = held.caller;
+  const owner = { appId: key.appId, environment: key.environment, providerId: held.serving.target.provider.id };
+  if (ids.length > 0) await answerOwners?.note(view.organisation.id, ids, owner);
+}
+
+/** Notes whose a whole answer is, before the caller has it. */
+export async function noteAnswer(held: Held, body: GatewayAnswer["body"], deps: KeptAnswersDeps): Promise<void> {
+  const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : body;
+  if (typeof text === "string") await note(held, idsOfAnswer(parsed(text)), deps);
+}
+
+/** Events that bring an id for the first time. */
+const BRINGS_ID = /"response\.(created|queued|output_item\.added|output_item\.done)"/u;
+
+function idsOfEvent(data: string): string[] {
+  const event = BRINGS_ID.test(data) ? parsed(data) : undefined;
+  if (!isObject(event)) return [];
+  const ids = new Set<string>();
+  if (event.type === "response.created" || event.type === "response.queued") addId(ids, event.response);
+  else if (event.type === "response.output_item.added" || event.type === "response.output_item.done")
+    addId(ids, event.item);
+  return [...ids];
+}
+
+/** Reads along what passes. */
+class Reader implements ByteStream, ByteSink {
+  private readonly splitter = new SseSplitter();
+  private sink: ByteSink | undefined;
+  private isReading = true;
+
+  constructor(
+    private readonly source: ByteStream,
+    private readonly onIds: (ids: readonly string[]) => void,
+  ) {}
+
+  start(sink: ByteSink): void {
+    this.sink = sink;
+    this.source.start(this);
+  }
+
+  resume(): void {
+    this.source.resume();
+  }
+
+  cancel(): void {
+    this.source.cancel();
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (this.isReading) this.read(bytes);
+    return this.sink?.write(bytes) ?? true;
+  }
+
+  end(): void {
+    this.sink?.end();
+  }
+
+  fail(error: Error): void {
+    this.sink?.fail(error);
+  }
+
+  private read(bytes: Uint8Array): void {
+    try {
+      for (const { data } of this.splitter.push(bytes)) this.onIds(idsOfEvent(data));
+    } catch {
+      // An event beyond all bounds: whoever passes it on will break off.
+      this.isReading = false;
+    }
+  }
+}
+
+/** A stream of which it is noted whose its answer is, as soon as it says its ids. */
+export function notingStream(held: Held, upstream: UpstreamResponse, deps: KeptAnswersDeps): UpstreamResponse {
+  const body = new Reader(upstream.body, (ids) => {
+    void note(held, ids, deps);
+  });
+  const { status, headers } = upstream;
+  return {
+    ...{ status, headers, body },
+    bytes: () => upstream.bytes(),
+    chunks: () => upstream.chunks(),
+    destroy: () => {
+      upstream.destroy();
+    },
+  };
+}
