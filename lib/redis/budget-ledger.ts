@@ -157,15 +157,11 @@ export function createBudgetLedger(options: BudgetLedgerOptions): RedisBudgetLed
   const leaseMs = options.leaseMs ?? LEASE_MS;
   const scriptNowMs = options.scriptNowMs ?? (() => "");
   const calls = new GatewayCalls({
-    connection,
-    gatewayId,
-    clock,
+    ...options,
     leaseMs,
     scriptNowMs,
     onEpoch: options.onEpoch ?? (() => undefined),
     onNewServer: options.onNewServer ?? (() => undefined),
-    journal: options.journal,
-    maxWaiting: options.maxWaiting,
   });
   const stop = options.beats === false ? () => undefined : calls.start();
   const run = async (inputs: readonly ReserveInput[]): Promise<readonly string[]> => {

@@ -155,7 +155,8 @@ export class HoldRaiser {
 
   private refusedBy(outcome: Exclude<ExtendOutcome, { code: "extended" | "stale" }>): false {
     const { caller, call } = this.held;
-    if (outcome.code === "ended" && this.isSoft()) this.isFree = true;
+    // Where nothing is enforced a call that the store does not know, or not now, goes on: it is settled for what it used.
+    if ((outcome.code === "ended" || outcome.code === "fenced") && this.isSoft()) this.isFree = true;
     if (outcome.code === "exhausted") {
       const budget = budgetFacts(caller, call, outcome.binding);
       this.refuse(denial("budget_exhausted", budget ? { budget } : {}));
