@@ -31,8 +31,6 @@ export const MAX_ENDS = 128;
  * milliseconds the sweeper books the hold, and the provider's bill corrects it.
  */
 const END_WAIT_MS = 10;
-/** From this many open calls on it pays to wait for company. */
-const BUSY_CALLS = 8;
 
 export interface GatewayCallsOptions {
   readonly connection: HotConnection;
@@ -113,13 +111,15 @@ export class GatewayCalls {
     return this.options.clock.nowMs() + this.storeAheadMs;
   }
 
-  /** Whether so many calls are open that waiting for company pays. */
+  /** Whether calls come so fast that waiting for company pays. */
   isBusy(organisationId: string): boolean {
-    return (this.organisations.get(organisationId)?.open.size ?? 0) >= BUSY_CALLS;
+    return this.organisations.get(organisationId)?.rush.isOn(this.options.clock.nowMs()) ?? false;
   }
 
   opened(organisationId: string, call: OpenCall): void {
-    this.callsOf(organisationId).open.set(call.reservationId, call);
+    const calls = this.callsOf(organisationId);
+    calls.rush.noteCall(this.options.clock.nowMs());
+    calls.open.set(call.reservationId, call);
   }
 
   /** The store holds more for this call: an announcement must say so. */

@@ -3,6 +3,7 @@
  * (retried), and ends that the store has but the ledger may not (announced again if Redis loses its latest writes).
  */
 import type { Settlement } from "@/lib/gateway/ports";
+import { Rush } from "./rush";
 
 export interface OpenCall {
   readonly reservationId: string;
@@ -42,6 +43,7 @@ const MAX_REMEMBERED = 200_000;
 
 export interface OrganisationCalls {
   readonly open: Map<string, OpenCall>;
+  readonly rush: Rush;
   /** In the order of their stream ids, but for the odd late reply. */
   readonly unbooked: BookedLater[];
   /** Calls in them. */
@@ -54,7 +56,15 @@ export interface OrganisationCalls {
 }
 
 export function createOrganisationCalls(server: string | undefined): OrganisationCalls {
-  return { open: new Map(), unbooked: [], unbookedCount: 0, server, activeUntilMs: 0, isOverfull: false };
+  return {
+    open: new Map(),
+    rush: new Rush(),
+    unbooked: [],
+    unbookedCount: 0,
+    server,
+    activeUntilMs: 0,
+    isOverfull: false,
+  };
 }
 
 export function rememberEnds(calls: OrganisationCalls, ended: BookedLater): void {
