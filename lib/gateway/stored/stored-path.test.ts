@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { storedPath } from "./stored-path";
+
+it.each([
+  ["files", { kind: "file", id: null, tail: null }],
+  ["files/file-Ab_1.x", { kind: "file", id: "file-Ab_1.x", tail: null }],
+  ["files/file-1/content", { kind: "file", id: "file-1", tail: "content" }],
+  ["batches", { kind: "batch", id: null, tail: null }],
+  ["batches/batch_1", { kind: "batch", id: "batch_1", tail: null }],
+  ["batches/batch_1/cancel", { kind: "batch", id: "batch_1", tail: "cancel" }],
+])("%s names what is stored", (path, found) => {
+  expect(storedPath(path)).toEqual(found);
+});
+
+it.each([
+  "files/",
+  "files/a/cancel",
+  "batches/a/content",
+  "files/a/b/c",
+  "files/..",
+  "files/%2e%2e",
+  "file",
+  "uploads",
+])("%s names nothing", (path) => {
+  expect(storedPath(path)).toBeUndefined();
+});
