@@ -6,7 +6,9 @@ import { markOf } from "./records";
 export interface StreamMake {
   readonly route: "chat/completions" | "messages" | "responses";
   readonly tokens: number;
-  readonly chunkDelayMs: number;
+  /** Milliseconds between events where the tap paces them; otherwise the sandbox does, by \`chunkDelayMs\`. */
+  readonly paceMs?: number;
+  readonly chunkDelayMs?: number;
   /** Whether the caller asks for the usage; where it does not, the gateway asks, and keeps that event to itself. */
   readonly wantsUsage: boolean;
   readonly splitAt?: number;
@@ -20,8 +22,8 @@ export interface StreamMake {
 const MODEL = "sandbox-small";
 
 export function requestFor(id: number, make: StreamMake): RawRequest {
-  const { route, tokens, wantsUsage, ...control } = make;
-  const prompt = `Tell me of ${markOf(id)}.`;
+  const { route, tokens, wantsUsage, paceMs = 0, ...control } = make;
+  const prompt = `Tell me of ${markOf({ id, paceMs })}.`;
   const messages = [{ role: "user", content: prompt }];
   const bodies = {
     "chat/completions": {

@@ -2,6 +2,7 @@
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { AnswerReader } from "./answer-reader";
+import { sharedMs } from "./clock";
 import type { StreamRecord } from "./records";
 import { note } from "./records";
 
@@ -48,7 +49,7 @@ export class RawClient {
         this.settle();
       },
     });
-    this.socket.on("data", (bytes: Buffer) => reader.push(bytes, performance.now()));
+    this.socket.on("data", (bytes: Buffer) => reader.push(bytes, sharedMs()));
     this.socket.on("error", () => this.settle());
     this.socket.on("close", () => this.settle());
   }
@@ -67,7 +68,7 @@ export class RawClient {
     return new Promise((resolve) => {
       this.resolve = resolve;
       if (this.socket.destroyed) this.settle();
-      record.startedMs = performance.now();
+      record.startedMs = sharedMs();
       this.socket.write(head + body);
     });
   }

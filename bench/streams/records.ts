@@ -2,14 +2,15 @@
 
 export interface Side {
   readonly parts: Buffer[];
-  /** By event, in performance.now() milliseconds: when its last byte was there. Events end with LF LF. */
+  /** By event, by the shared clock: when its last byte was there. Events end with LF LF. */
   readonly endedAt: number[];
   endsWithLf: boolean;
 }
 
 export interface StreamRecord {
   readonly id: number;
-  readonly sent: Side;
+  /** Known once the stream is over. */
+  sent: Side;
   readonly got: Side;
   /** When the request was written. */
   startedMs: number;
@@ -24,7 +25,7 @@ export interface StreamRecord {
 
 const LF = 10;
 
-function newSide(): Side {
+export function newSide(): Side {
   return { parts: [], endedAt: [], endsWithLf: false };
 }
 
@@ -36,43 +37,54 @@ export function note(side: Side, bytes: Buffer, nowMs: number): void {
   side.endsWithLf = bytes[bytes.length - 1] === LF && (bytes.length < 2 || bytes[bytes.length - 2] !== LF);
 }
 
-/** All streams of a run by the number that stands in their requests. */
-export class Records {
-  private readonly records: StreamRecord[] = [];
+export function createRecord(id: number): StreamRecord {
+  return {
+    id,
+    sent: newSide(),
+    got: newSide(),
+    startedMs: 0,
+    firstMs: 0,
+    status: 0,
+    requestId: "",
+    splitChunks: 0,
+    isOver: false,
+  };
+}
 
-  create(): StreamRecord {
-    const record: StreamRecord = {
-      id: this.records.length,
-      sent: newSide(),
-      got: newSide(),
-      startedMs: 0,
-      firstMs: 0,
-      status: 0,
-      requestId: "",
-      splitChunks: 0,
-      isOver: false,
-    };
-    this.records.push(record);
-    return record;
-  }
+/** What the tap tells of a stream. */
+export interface SentStream {
+  readonly endedAt: number[];
+  /** Base64. */
+  readonly bytes: string;
+}
 
-  find(id: number): StreamRecord | undefined {
-    return this.records[id];
-  }
+/** `tapUrl` is an origin. */
+export async function readSent(tapUrl: string, id: number): Promise<Side> {
+  const answer = await fetch(`${tapUrl}/sent/${String(id)}`);
+  const { endedAt, bytes } = (await answer.json()) as SentStream;
+  return { parts: [Buffer.from(bytes, "base64")], endedAt, endsWithLf: false };
+}
+
+/** Stands in the prompt: whose answer it is that passes the tap, and how many milliseconds lie between its events. */
+export interface Mark {
+  readonly id: number;
+  /** 0: as the provider sends them. */
+  readonly paceMs: number;
 }
 
 const MARK = "stream-number-";
-const MARK_DIGITS = 7;
+const DIGITS = 7;
 
-/** Stands in the prompt, by which the tap knows whose answer passes. */
-export function markOf(id: number): string {
-  return MARK + String(id).padStart(MARK_DIGITS, "0");
+export function markOf({ id, paceMs }: Mark): string {
+  return `${MARK}${String(id).padStart(DIGITS, "0")}-${String(paceMs).padStart(DIGITS, "0")}`;
 }
 
-/** The number in a part of a request; undefined where it has none. */
-export function markedIn(bytes: Buffer): number | undefined {
+/** The mark in a part of a request; undefined where it has none. */
+export function markedIn(bytes: Buffer): Mark | undefined {
   const at = bytes.indexOf(MARK);
   if (at < 0) return undefined;
-  const start = at + MARK.length;
-  return Number(bytes.toString("latin1", start, start + MARK_DIGITS));
+  const id = at + MARK.length;
+  const pace = id + DIGITS + 1;
+  const numberAt = (start: number): number => Number(bytes.toString("latin1", start, start + DIGITS));
+  return { id: numberAt(id), paceMs: numberAt(pace) };
 }

@@ -4,13 +4,16 @@ import type { MeasuredProcess } from "../harness/measured-process";
 import type { StreamMake } from "./contents";
 import { requestFor } from "./contents";
 import { RawClient } from "./raw-client";
-import type { Records, StreamRecord } from "./records";
+import type { StreamRecord } from "./records";
+import { createRecord, readSent } from "./records";
 
 export interface Way {
   readonly name: string;
   /** Origin. */
   readonly url: string;
   readonly secret: string;
+  /** Between provider and client. */
+  readonly processes: readonly MeasuredProcess[];
 }
 
 export interface RoundShape {
@@ -28,16 +31,18 @@ export interface MadeStream {
   readonly isMeasured: boolean;
 }
 
+/** Numbers of streams, never the same in a run. */
+let nextId = 0;
+
 /** Runs the shape to its end; resolves to all its streams. */
-export async function runStreams(way: Way, shape: RoundShape, records: Records): Promise<MadeStream[]> {
+export async function runStreams(way: Way, shape: RoundShape): Promise<MadeStream[]> {
   const made: MadeStream[] = [];
-  let next = 0;
   const slot = async (number: number): Promise<void> => {
     await delay(number * shape.startEveryMs);
     const client = new RawClient(way.url, way.secret);
     for (let turn = 0; turn < shape.streamsPerSlot; turn += 1) {
-      const record = records.create();
-      const make = shape.makeOf(next++);
+      const record = createRecord(nextId++);
+      const make = shape.makeOf(made.length);
       made.push({ record, make, isMeasured: turn > 0 });
       await client.stream(record, requestFor(record.id, make));
     }
@@ -45,6 +50,11 @@ export async function runStreams(way: Way, shape: RoundShape, records: Records):
   };
   await Promise.all(Array.from({ length: shape.slots }, (_, number) => slot(number)));
   return made;
+}
+
+/** Asks the tap what passed of each. */
+export async function addSent(streams: readonly MadeStream[], tapUrl: string): Promise<void> {
+  for (const { record } of streams) record.sent = await readSent(tapUrl, record.id);
 }
 
 /** Events at the start and the end that come together with others, or are not passed on. */
@@ -85,6 +95,6 @@ export async function withCpu<T>(
   const result = await work();
   const { user, system } = process.cpuUsage(own);
   const cpuMs = new Map(processes.map((one, index) => [one.name, one.cpuMs() - (before[index] ?? 0)]));
-  cpuMs.set("client and tap", (user + system) / 1000);
+  cpuMs.set("client", (user + system) / 1000);
   return { result, cpuMs, seconds: (performance.now() - startMs) / 1000 };
 }
