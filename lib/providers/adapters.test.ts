@@ -35,6 +35,17 @@ describe("where a route stands at a provider", () => {
     expect(path(kind, baseUrl, "chat/completions")).toBe(expected);
   });
 
+  it("files and batches belong to the account, whatever the model, where the vendor keeps any", () => {
+    expect(path("openai", "https://api.openai.com/v1", "files/file-1/content")).toBe("/v1/files/file-1/content");
+    expect(path("azure", "https://r.openai.azure.com", "batches")).toBe("/openai/batches?api-version=2024-10-21");
+    expect(path("azure", "https://r/openai/v1", "batches/b/cancel")).toBe("/openai/v1/batches/b/cancel");
+    expect(path("dashscope", "https://d/compatible-mode/v1", "files")).toBe("/compatible-mode/v1/files");
+    for (const kind of ["anthropic", "gemini", "deepseek", "vllm", "ollama"]) {
+      expect(path(kind, "https://a/v1", "files")).toBeUndefined();
+      expect(path(kind, "https://a/v1", "batches")).toBeUndefined();
+    }
+  });
+
   it("Anthropic's and Google's own routes take their version, said in the base or not", () => {
     for (const base of ["https://api.anthropic.com", "https://api.anthropic.com/v1"]) {
       expect(path("anthropic", base, "messages")).toBe("/v1/messages");
