@@ -65,8 +65,8 @@ function runIdOf(connection: HotConnection): string {
 }
 
 /** Whether nothing that the call charges is enforced: what it is asked for is to be counted, not to be refused. */
-function isSoft({ budgets, plans: [mildest = "denied"] }: ReserveInput): boolean {
-  if (mildest === "denied") return false;
+function isSoft({ budgets, plans: [mildest = "denied"], isKept }: ReserveInput): boolean {
+  if (mildest === "denied" || isKept) return false;
   return budgets.every(({ enforcement }, index) => mildest[index] === null || enforcement !== "enforce");
 }
 

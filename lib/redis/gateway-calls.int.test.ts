@@ -4,8 +4,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "@/lib/domain/clock";
 import { newId } from "@/lib/domain/ids";
 import type { UsageEvent } from "@/lib/domain/usage-event";
+import { FileJournal } from "@/lib/journal/file-journal";
 import type { RunningRedis } from "@/lib/services/redis";
 import { startRedis } from "@/lib/services/redis";
+import { throwAwayFolder } from "@/lib/services/throw-away";
 import { throwAwayFolder } from "@/lib/services/throw-away";
 import { extendFor, reserveFor, reserveInputFor, settleFor } from "@/lib/testing/reservations";
 import { connectedStore, uniqueOrganisationId, usageEventOf } from "@/lib/testing/usage-events";
@@ -96,6 +98,23 @@ describe("an extension", () => {
     const extension = { ...input, budgets, sequence: 1, amounts: ["1"], headJson: "{}", usage: call.usage };
     expect(await gateway.extend(extension)).toEqual({ code: "ended" });
     expect(await store.redis.exists(keys.counter("bud_other", call.lines[0]?.p ?? ""))).toBe(0);
+  });
+});
+
+describe("a gateway behind a fence", () => {
+  it("notes on disk what only counts, and holds or refuses what is kept beyond its process", async () => {
+    const { store, keys, event } = await bench();
+    await store.redis.set(keys.generation, "another server");
+    const folder = join(throwAwayFolder("spillway-journal"), "journal");
+    const journal = new FileJournal({ folder, owner: "gw_1", maxBytes: 100_000, elapsedMs: () => 0 });
+    const options = { connection: store, gatewayId: "gw_1", clock: systemClock, beats: false, journal };
+    const gateway = createBudgetLedger(options);
+    const softly = async (isKept: boolean) => {
+      const input = await reserveInputFor(store.redis, event());
+      const budgets = input.budgets.map((line) => ({ ...line, enforcement: "warn" as const }));
+      return (await gateway.reserve({ ...input, budgets, isKept })).code;
+    };
+    expect([await softly(false), await softly(true), journal.size]).toEqual(["reserved", "fenced", 1]);
   });
 });
 

@@ -196,6 +196,7 @@ function prepare(
         held,
       },
       previous: options.previous,
+      isKept: options.estimates !== undefined,
     },
   };
 }
