@@ -30,6 +30,7 @@ export interface FailingCompany {
 export interface Booked {
   readonly served: string;
   readonly requested: string;
+  readonly provider: string;
   readonly attempt: number;
   readonly price: string;
   readonly outcome: string;
@@ -66,7 +67,7 @@ export function served(answer: Response): (string | number | null)[] {
 async function bookedBy(host: GatewayHost, made: TestOrganisation): Promise<Booked[]> {
   await host.bench.book(made.organisationId);
   const { rows } = await host.bench.books.db.pool.query<Booked>(
-    `SELECT model_served AS served, model_requested AS requested, attempt, price_id AS price, outcome,
+    `SELECT model_served AS served, model_requested AS requested, provider_id AS provider, attempt, price_id AS price, outcome,
        is_estimated AS "isEstimated", explanation
      FROM ledger_entries WHERE organisation_id = $1 ORDER BY ledger_sequence`,
     [made.organisationId],
