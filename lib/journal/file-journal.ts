@@ -52,6 +52,7 @@ export class FileJournal {
   private files = 0;
   private flushing: NodeJS.Timeout | undefined;
   private isTroubled = false;
+  private lastSignMs = 0;
   private watched = new Map<string, Watched>();
 
   constructor(private readonly options: FileJournalOptions) {}
@@ -95,9 +96,11 @@ export class FileJournal {
   /** The sign of life; once a second. Where another process took the file over, what is kept is written anew. */
   beat(): void {
     if (!this.file) return;
-    const now = new Date();
+    // Later than the last, also where the clock was set back.
+    this.lastSignMs = Math.max(Date.now(), this.lastSignMs + 1);
+    const sign = new Date(this.lastSignMs);
     try {
-      utimesSync(this.file.path, now, now);
+      utimesSync(this.file.path, sign, sign);
     } catch (error) {
       try {
         this.rewrite();

@@ -8,7 +8,6 @@ import { FileJournal } from "@/lib/journal/file-journal";
 import type { RunningRedis } from "@/lib/services/redis";
 import { startRedis } from "@/lib/services/redis";
 import { throwAwayFolder } from "@/lib/services/throw-away";
-import { throwAwayFolder } from "@/lib/services/throw-away";
 import { extendFor, reserveFor, reserveInputFor, settleFor } from "@/lib/testing/reservations";
 import { connectedStore, uniqueOrganisationId, usageEventOf } from "@/lib/testing/usage-events";
 import { createBudgetLedger } from "./budget-ledger";
