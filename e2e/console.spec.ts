@@ -172,7 +172,8 @@ test("every page fits a phone without scrolling sideways, in both languages", as
   await signIn(await person("owner"));
   for (const locale of ["en", "zh-CN"]) {
     await context.addCookies([{ name: "spillway-locale", value: locale, url: page.url() }]);
-    for (const path of ["/overview", "/budgets", "/keys", "/requests"]) {
+    const money = ["/overview", "/budgets", "/keys", "/requests"];
+    for (const path of [...money, "/policies", "/providers", "/prices", "/prices/import", "/token-issuers"]) {
       await page.goto(path);
       await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
       const excess = await page.evaluate(

@@ -127,8 +127,8 @@ function Cell({
   readonly children: ReactNode;
 }): ReactElement {
   return (
-    <td className={cn("px-3 py-2.5 align-top max-lg:block max-lg:px-4 max-lg:py-0.5", className)}>
-      <span className="mr-2 text-xs text-soft lg:hidden">{label}</span>
+    <td className={cn("px-2 py-2.5 align-top max-xl:block max-xl:px-4 max-xl:py-0.5", className)}>
+      <span className="mr-2 text-xs text-soft xl:hidden">{label}</span>
       {children}
     </td>
   );
@@ -146,13 +146,13 @@ function BudgetCells({ tree, node, budget, onOpen }: BudgetCellsProps): ReactEle
   const locale = useLocale();
   const { currency, timeZone } = tree.organisation;
   const left = leftOf(budget);
-  const number = "text-right max-lg:text-left whitespace-nowrap";
+  const number = "text-right max-xl:text-left whitespace-nowrap";
   return (
     <>
       <Cell label={t("col.period")} className="whitespace-nowrap">
         <span className="text-[0.8125rem]">{t(`periods.${budget.periodKind}`)}</span>
         {budget.meter === "cost" ? null : (
-          <span className="text-xs text-soft lg:block">{` ${t(`meters.${budget.meter}`)}`}</span>
+          <span className="text-xs text-soft xl:block">{` ${t(`meters.${budget.meter}`)}`}</span>
         )}
       </Cell>
       <Cell label={t("col.limit", { currency })} className={number}>
@@ -163,12 +163,11 @@ function BudgetCells({ tree, node, budget, onOpen }: BudgetCellsProps): ReactEle
           />
         </span>
         {budget.grantedAmount === "0" ? null : (
-          <span className="text-xs text-soft lg:block">{` ${t("plusGrant", { amount: amountOfMeter(budget.grantedAmount, budget.meter, locale) })}`}</span>
+          <span className="text-xs whitespace-normal text-soft xl:block">{` ${t("plusGrant", { amount: amountOfMeter(budget.grantedAmount, budget.meter, locale) })}`}</span>
         )}
       </Cell>
       <Cell label={t("col.spent")} className={number}>
         <MeterAmount amount={budget.spentAmount} meter={budget.meter} />
-        {budget.perEndUser ? <span className="block text-xs text-soft">{t("highestUser")}</span> : null}
       </Cell>
       <Cell label={t("col.held")} className={cn(number, "text-soft")}>
         {budget.source === "booked" || budget.perEndUser ? (
@@ -180,7 +179,7 @@ function BudgetCells({ tree, node, budget, onOpen }: BudgetCellsProps): ReactEle
       <Cell label={t("col.left")} className={cn(number, left < 0n && "text-danger")}>
         <MeterAmount amount={left.toString()} meter={budget.meter} />
       </Cell>
-      <td className="w-[36%] min-w-64 px-3 py-2.5 align-top max-lg:col-span-2 max-lg:block max-lg:w-full max-lg:px-4">
+      <td className="w-[36%] min-w-52 px-2 py-2.5 align-top max-xl:col-span-2 max-xl:block max-xl:w-full max-xl:px-4">
         <div className="flex items-center gap-2.5">
           <BudgetBar
             budget={budget}
@@ -204,7 +203,7 @@ function BudgetCells({ tree, node, budget, onOpen }: BudgetCellsProps): ReactEle
       <Cell label={t("col.next")} className="figures whitespace-nowrap text-[0.8125rem] text-soft">
         {resetText(budget.period.endMs, locale, timeZone)}
       </Cell>
-      <td className="px-2 py-2 align-top max-lg:absolute max-lg:top-1 max-lg:right-1">
+      <td className="px-2 py-2 align-top max-xl:absolute max-xl:top-1 max-xl:right-1">
         <BudgetActions node={node} budget={budget} onOpen={onOpen} />
       </td>
     </>
@@ -226,20 +225,20 @@ function NodeRows({ tree, row, onToggle, onOpen }: Omit<TableProps, "rows"> & { 
   ) : null;
   const span = Math.max(node.budgets.length, 1);
   const rowClass =
-    "hover:bg-sunken/40 max-lg:relative max-lg:grid max-lg:grid-cols-2 max-lg:border-t max-lg:py-2 lg:[&>*]:border-t";
+    "hover:bg-sunken/40 max-xl:relative max-xl:grid max-xl:grid-cols-2 max-xl:border-t max-xl:py-2 xl:[&>*]:border-t";
   return (
     <tbody data-node={node.name}>
       {node.budgets.length === 0 ? (
         <tr className={rowClass}>
           <th
             scope="row"
-            className="max-w-64 px-3 py-2.5 text-left align-top font-normal max-lg:col-span-2 max-lg:block max-lg:max-w-none max-lg:px-4"
+            className="max-w-64 px-3 py-2.5 text-left align-top font-normal max-xl:col-span-2 max-xl:block max-xl:max-w-none max-xl:px-4"
           >
             <NodeName row={row} onToggle={onToggle} />
           </th>
           <td
             colSpan={8}
-            className="px-3 py-2 align-middle text-xs text-soft max-lg:col-span-2 max-lg:block max-lg:px-4"
+            className="px-3 py-2 align-middle text-xs text-soft max-xl:col-span-2 max-xl:block max-xl:px-4"
           >
             <div className="flex flex-wrap items-center justify-between gap-2">
               {t("noBudgetHere")}
@@ -254,7 +253,7 @@ function NodeRows({ tree, row, onToggle, onOpen }: Omit<TableProps, "rows"> & { 
               <th
                 scope="row"
                 rowSpan={span}
-                className="max-w-64 px-3 py-2.5 text-left align-top font-normal max-lg:col-span-2 max-lg:block max-lg:max-w-none max-lg:px-4 max-lg:pr-24"
+                className="max-w-64 px-3 py-2.5 text-left align-top font-normal max-xl:col-span-2 max-xl:block max-xl:max-w-none max-xl:px-4 max-xl:pr-24"
               >
                 <NodeName row={row} onToggle={onToggle} />
               </th>
@@ -270,10 +269,10 @@ function NodeRows({ tree, row, onToggle, onOpen }: Omit<TableProps, "rows"> & { 
 export function BudgetTreeTable({ tree, rows, onToggle, onOpen }: TableProps): ReactElement {
   const t = useTranslations("budgets");
   const { currency } = tree.organisation;
-  const head = "sticky top-14 z-10 bg-surface px-3 py-2 font-medium shadow-[inset_0_-1px_0_var(--line)]";
+  const head = "sticky top-14 z-10 bg-surface px-2 py-2 font-medium shadow-[inset_0_-1px_0_var(--line)]";
   return (
-    <table className="figures w-full border-separate border-spacing-0 text-[0.8125rem] max-lg:block">
-      <thead className="text-left text-xs text-soft max-lg:hidden">
+    <table className="figures w-full border-separate border-spacing-0 text-[0.8125rem] max-xl:block">
+      <thead className="text-left text-xs text-soft max-xl:hidden">
         <tr>
           <th className={cn(head, "rounded-tl-xl")}>{t("col.node")}</th>
           <th className={head}>{t("col.period")}</th>

@@ -76,7 +76,7 @@ function DocumentText({
 }
 
 function usePublish(policy: PolicyView): {
-  readonly publish: (document: PolicyDocument, note: string, isConfirmed: boolean, onDone: () => void) => void;
+  readonly publish: (document: PolicyDocument, note: string, isConfirmed: boolean) => Promise<void>;
   readonly isPending: boolean;
   readonly error: Error | null;
 } {
@@ -86,34 +86,35 @@ function usePublish(policy: PolicyView): {
   const write = useConsoleWrite(queryKeys.policies);
   const back = useConsoleWrite(queryKeys.policies);
   const { id, activeVersionId } = policy;
-  const undo = (policyVersionId: string): void =>
-    back.mutate(
-      { path: `/api/console/policies/${id}/activate`, method: "POST", body: { policyVersionId } },
-      {
-        onSuccess: () => toast.success(c("undone")),
-        onError: (error) => toast.error(errorText(error), { duration: Infinity, closeButton: true }),
-      },
-    );
+  // By their promises: a new version in force opens the editor anew, and this one is gone.
+  const undo = async (policyVersionId: string): Promise<void> => {
+    try {
+      await back.mutateAsync({
+        path: `/api/console/policies/${id}/activate`,
+        method: "POST",
+        body: { policyVersionId },
+      });
+      toast.success(c("undone"));
+    } catch (error) {
+      toast.error(errorText(error), { duration: Infinity, closeButton: true });
+    }
+  };
   return {
-    publish: (document, note, confirmSuspicious, onDone) =>
-      write.mutate(
-        {
-          path: `/api/console/policies/${id}/versions`,
-          method: "POST",
-          body: { document, note: note.trim() === "" ? null : note.trim(), confirmSuspicious },
-        },
-        {
-          onSuccess: () => {
-            toast.success(t("published"), {
-              duration: 10_000,
-              ...(activeVersionId === null
-                ? {}
-                : { action: { label: c("undo"), onClick: () => undo(activeVersionId) } }),
-            });
-            onDone();
-          },
-        },
-      ),
+    publish: async (document, note, confirmSuspicious) => {
+      const body = { document, note: note.trim() === "" ? null : note.trim(), confirmSuspicious };
+      try {
+        await write.mutateAsync({ path: `/api/console/policies/${id}/versions`, method: "POST", body });
+      } catch {
+        // Told beside the button.
+        return;
+      }
+      toast.success(t("published"), {
+        duration: 10_000,
+        ...(activeVersionId === null
+          ? {}
+          : { action: { label: c("undo"), onClick: () => void undo(activeVersionId) } }),
+      });
+    },
     isPending: write.isPending,
     error: write.error,
   };
@@ -151,7 +152,7 @@ export function PolicyEditor({ list, policy, base }: EditorProps): ReactElement 
 
   function submit(): void {
     setErrors(checked.ok ? {} : checked.errors);
-    if (checked.ok && !isPending) publish(checked.document, note, isConfirmed, () => setNote(""));
+    if (checked.ok && !isPending) void publish(checked.document, note, isConfirmed);
   }
 
   return (

@@ -32,11 +32,12 @@ function useDone(): (importId: string) => void {
   const undo = useImportUndo();
   const router = useRouter();
   return (importId) => {
+    // By its promise: this page is gone when somebody takes the import back.
     const takeBack = (): void =>
-      undo.mutate(importId, {
-        onSuccess: () => toast.success(c("undone")),
-        onError: (error) => toast.error(errorText(error), { duration: Infinity, closeButton: true }),
-      });
+      void undo.mutateAsync(importId).then(
+        () => toast.success(c("undone")),
+        (error: unknown) => toast.error(errorText(error), { duration: Infinity, closeButton: true }),
+      );
     toast.success(t("applied"), { duration: UNDO_MS, action: { label: c("undo"), onClick: takeBack } });
     router.push("/prices");
   };

@@ -6,10 +6,11 @@ import type { ReactElement } from "react";
 import { dateText } from "@/components/format/time";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
+import { cn } from "@/components/ui/cn";
 import { Card, CardHeader } from "@/components/ui/card";
 import { Choice } from "@/components/ui/field";
 import type { PriceImportPreview } from "@/lib/contracts/price-imports";
-import { isOfToken, shownRate } from "./rate-text";
+import { grouped, isOfToken, shownRate } from "./rate-text";
 import { RateName } from "./rates";
 
 type Change = PriceImportPreview["changes"][number];
@@ -66,9 +67,15 @@ function RateTable({ change }: { readonly change: Change }): ReactElement {
               <span className="mr-2 text-xs font-normal text-soft sm:hidden">{t("col.after")}</span>
               <Rate path={rate.path} text={rate.after} />
             </td>
-            <td className={`${cell} text-right text-soft sm:pl-3 max-sm:text-left`}>
+            <td
+              className={cn(
+                cell,
+                "text-right text-soft sm:pl-3 max-sm:text-left",
+                rate.factor === null && "max-sm:hidden",
+              )}
+            >
               <span className="mr-2 text-xs sm:hidden">{t("col.factor")}</span>
-              {rate.factor === null ? "–" : `× ${rate.factor}`}
+              {rate.factor === null ? "–" : `× ${grouped(rate.factor)}`}
             </td>
           </tr>
         ))}

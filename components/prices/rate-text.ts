@@ -29,9 +29,17 @@ export function isOfToken(path: string): boolean {
   return /PerToken$/u.test(path);
 }
 
+/** A decimal with its thousands apart: "150,000.5". */
+export function grouped(text: string): string {
+  const match = DECIMAL.exec(text);
+  if (match === null) return text;
+  const whole = (match[1] ?? "0").replaceAll(/\B(?=(?:\d{3})+$)/gu, ",");
+  return match[2] === undefined ? whole : `${whole}.${match[2]}`;
+}
+
 /** As shown: tokens per million, else by the piece. */
 export function shownRate(path: string, text: string): string {
-  return isOfToken(path) ? perMillion(text) : text;
+  return grouped(isOfToken(path) ? perMillion(text) : text);
 }
 
 /** The columns of the table; what a row says besides is counted and listed apart. */

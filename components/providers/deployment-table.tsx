@@ -39,7 +39,9 @@ function Row({
   const t = useTranslations("providers");
   const timeouts = useTimeouts();
   const cell = "px-3 py-2 align-top max-lg:block max-lg:px-4 max-lg:py-0.5";
-  const label = (text: string): ReactElement => <span className="mr-2 text-xs text-soft lg:hidden">{text}</span>;
+  const label = (text: string): ReactElement => (
+    <span className="mr-2 font-sans text-xs text-soft lg:hidden">{text}</span>
+  );
   const { modelName, upstreamModel, priority, weight, region, disabled } = deployment;
   return (
     <tr

@@ -105,7 +105,7 @@ export function IssuerCard({ list, issuer, onEdit, onRemove }: CardProps): React
             </span>
           )}
         </Fact>
-        <Fact label={t("field.audiences")}>
+        <Fact label={t("aud")}>
           <span className="font-mono text-xs break-all">{issuer.audiences.join(", ")}</span>
         </Fact>
         <Fact label={t("field.consumerClaim")}>

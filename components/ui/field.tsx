@@ -15,7 +15,7 @@ export function Select({ className, ...props }: ComponentProps<"select">): React
 }
 
 export function Textarea({ className, ...props }: ComponentProps<"textarea">): ReactElement {
-  return <textarea className={cn(control, "h-auto min-h-18 py-2", className)} {...props} />;
+  return <textarea className={cn(control, "h-auto min-h-18 py-2 max-md:h-auto", className)} {...props} />;
 }
 
 interface FieldProps {
