@@ -142,7 +142,7 @@ export const REASONS: readonly Reason[] = [
     presented: (_key, organisationId) => composeApiKey("production", organisationId, "0".repeat(32)),
   },
   { name: "key misspelt", ...unknownKey, presented: (key) => `${key.secret.slice(0, -1)}!` },
-  { name: "scope not given", ...forbidden, key: { scopes: ["files"] } },
+  { name: "scope not given", ...forbidden, key: { scopes: ["models"] } },
   { name: "address not allowed", ...forbidden, key: { allowedIps: ["192.0.2.1"] } },
   { name: "other consumer named", ...forbidden, headers: { "x-consumer-id": "somebody-else" } },
   { name: "model not allowed", status: 403, code: "model_not_allowed", make: denyAllModels },

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
+import { storedPath } from "@/lib/gateway/stored/stored-path";
 import { governedRoute } from "@/lib/gateway/wire/routes/governed-routes";
 
 const FOLDER = join(import.meta.dirname, "..", "..", "lib", "gateway", "wire", "routes");
@@ -60,6 +61,8 @@ export interface RouteList {
 }
 
 export const PASSTHROUGH = "passthrough";
+/** What outlives a call has paths of its own, beside the table. */
+const STORED = ["files", "batches"].filter((path) => storedPath(path) !== undefined);
 
 /** Throws where the table cannot be found: it must not become a bench of nothing. */
 export function readRouteList(): RouteList {
@@ -67,7 +70,7 @@ export function readRouteList(): RouteList {
   const isServed = (path: string): boolean => governedRoute(path, "") !== undefined;
   const gemini = geminiActions().map((action) => `models/${action}`);
   return {
-    governed: [...paths.filter(isServed), ...gemini, PASSTHROUGH],
-    unserved: paths.filter((path) => !isServed(path)),
+    governed: [...paths.filter(isServed), ...gemini, PASSTHROUGH, ...STORED],
+    unserved: paths.filter((path) => !isServed(path) && !STORED.includes(path)),
   };
 }

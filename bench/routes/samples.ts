@@ -14,8 +14,15 @@ export interface RouteModel {
 const CHAT: RouteModel = {
   name: "sandbox-omni",
   kind: "chat",
-  rates: { inputPerToken: "0.0000025", cacheReadPerToken: "0.00000025", outputPerToken: "0.00001" },
+  rates: {
+    ...{ inputPerToken: "0.0000025", cacheReadPerToken: "0.00000025", outputPerToken: "0.00001" },
+    services: {
+      batch: { inputPerToken: "0.00000125", cacheReadPerToken: "0.000000125", outputPerToken: "0.000005" },
+    },
+  },
 };
+/** What batches are made of. */
+export const BATCH_MODEL = CHAT;
 const CLAUDE: RouteModel = {
   name: "sandbox-claude-small",
   kind: "chat",
@@ -78,6 +85,9 @@ export const ROUTE_MODELS: readonly RouteModel[] = [
   ...[CHAT, CLAUDE, GEMINI, INSTRUCT, EMBED, MODERATION, RERANK, IMAGE, SPEECH, WHISPER, COUNT],
 ];
 
+/** Uploads are free: nothing is booked of them. */
+export const FREE_ROUTES = ["files"];
+
 /** Routes whose calls the sandbox sells for nothing and leaves out of its bill. */
 export const UNBILLED_ROUTES = ["messages/count_tokens", "models/countTokens", PASSTHROUGH];
 
@@ -85,7 +95,7 @@ export interface Sample {
   readonly route: string;
   readonly model: RouteModel;
   /** The call with the model under a name, which stands in the path on some routes. */
-  readonly call: (model: string) => { readonly path: string; readonly body: string | FormData };
+  readonly call: (model: string, fileId?: string) => { readonly path: string; readonly body: string | FormData };
   /** False: the sandbox has no such route, and answers 404 where it is reached. */
   readonly isSold: boolean;
 }
@@ -135,6 +145,26 @@ function gemini(action: string, query = ""): Sample {
   return { route: `models/${action}`, model: GEMINI, call, isSold: true };
 }
 
+/** A file of one line, and a batch of such a file. */
+const BATCH_LINE = { custom_id: "a", method: "POST", url: "/v1/chat/completions" };
+const FILE: Sample = {
+  ...{ route: "files", model: BATCH_MODEL, isSold: true },
+  call: (model) => {
+    const body = new FormData();
+    const line = { ...BATCH_LINE, body: { model, messages, max_tokens: 20 } };
+    body.set("file", new Blob([JSON.stringify(line)]), "in.jsonl");
+    body.set("purpose", "batch");
+    return { path: "files", body };
+  },
+};
+const BATCH: Sample = {
+  ...{ route: "batches", model: BATCH_MODEL, isSold: true },
+  call: (_model, fileId = "") => {
+    const asked = { input_file_id: fileId, endpoint: BATCH_LINE.url, completion_window: "24h" };
+    return { path: "batches", body: JSON.stringify(asked) };
+  },
+};
+
 const GEMINI_CAP = { generationConfig: { maxOutputTokens: 20 } };
 const messages = [{ role: "user", content: "hello" }];
 
@@ -172,4 +202,5 @@ export const SAMPLES: readonly Sample[] = [
     call: (name) => ({ path: name, body: JSON.stringify({ model: "sandbox-small", input: "hello" }) }),
     isSold: true,
   },
+  ...[FILE, BATCH],
 ];
