@@ -66,7 +66,10 @@ describe("an answer that the provider keeps", () => {
     const third = await client.responses.create({ model: MODEL, input: "hi", previous_response_id: second.id });
     expect(third.previous_response_id).toBe(second.id);
     const [itemId = ""] = second.itemIds;
-    const input = [{ type: "item_reference" as const, id: itemId }, { role: "user" as const, content: "and?" }];
+    const input = [
+      { type: "item_reference" as const, id: itemId },
+      { role: "user" as const, content: "and?" },
+    ];
     await client.responses.create({ model: MODEL, input }).catch((error: unknown) => {
       // Whether it knows the item is the provider's to say.
       expect(error).toMatchObject({ status: 404 });
