@@ -10,6 +10,7 @@ import { refusesOnRoutes } from "./refuses-on-routes";
 import { servesBatches } from "./serves-batches";
 import { servesCalls } from "./serves-calls";
 import { servesOpenAiRoutes } from "./serves-openai-routes";
+import { refusesSdksOnce, servesSdkHelpers } from "./serves-sdk-helpers";
 import { servesVendorRoutes } from "./serves-vendor-routes";
 import { survivesUpstream } from "./survives-upstream";
 import { triesAgain } from "./tries-again";
@@ -34,8 +35,12 @@ export function gatewayContract(name: string, start: () => Promise<GatewayHost>)
     describe("serves other vendors' routes", () => {
       servesVendorRoutes(host);
     });
+    describe("serves what SDKs do beyond a call", () => {
+      servesSdkHelpers(host);
+    });
     describe("refuses on budget", () => {
       refusesOnBudget(host);
+      refusesSdksOnce(host);
     });
     describe("refuses bad input", () => {
       refusesBadInput(host);
