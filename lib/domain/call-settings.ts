@@ -22,7 +22,6 @@ export const reserveSettingsSchema = z
     path: ["marginTokens"],
     message: "marginTokens must be at most half of sliceTokens",
   });
-export type ReserveSettings = z.infer<typeof reserveSettingsSchema>;
 
 /** What the calls of one session (an agent's run, a conversation) may use together: those with the same `x-spillway-session`. */
 export const sessionLimitSchema = z

@@ -110,9 +110,12 @@ export class HoldRaiser {
   }
 
   private async raise(outputBytes: number): Promise<void> {
-    if (this.unsure && !(await this.take(this.unsure))) return;
+    const { slices } = this;
+    if (this.unsure) {
+      const isTaken = await this.take(this.unsure);
+      if (!isTaken || slices.left(outputBytes) >= slices.sliceTokens / 2) return;
+    }
     for (const share of SHARES) {
-      const { slices } = this;
       const needed = outputBytes + slices.marginTokens - slices.held.outputTokens;
       const more = Math.max(needed, 0) + slices.sliceTokens / share;
       if (slices.isWhole || (await this.take(this.asked(slices.raised(slices.held.outputTokens + more))))) return;

@@ -24,6 +24,8 @@ export class AnthropicStreamObserver extends TextCounter implements StreamObserv
         break;
       case "content_block_start":
         this.openBlocks.add(numberOr(body.index, 0));
+        // The name of a tool is made, too.
+        if (isBody(body.content_block)) this.count(body.content_block.name);
         break;
       case "content_block_delta":
         if (isBody(body.delta)) for (const name of DELTA_TEXTS) this.count(body.delta[name]);

@@ -33,6 +33,8 @@ export class ResponsesStreamObserver extends TextCounter implements StreamObserv
     if (type === "response.failed" || type === "error") this.hasError = true;
     // Text, arguments, reasoning and its summaries, audio: all of it comes in deltas.
     if (type.endsWith(".delta")) this.count(body.delta);
+    // The name of a tool is made, too.
+    else if (type === "response.output_item.added" && isBody(body.item)) this.count(body.item.name);
     takeItemEvent(this.items, type, body);
     return false;
   }
