@@ -232,7 +232,7 @@ function NodeRows({ tree, row, onToggle, onOpen }: Omit<TableProps, "rows"> & { 
         <tr className={rowClass}>
           <th
             scope="row"
-            className="max-w-64 px-3 py-2.5 text-left align-top font-normal max-xl:col-span-2 max-xl:block max-xl:max-w-none max-xl:px-4"
+            className="max-w-56 px-3 py-2.5 text-left align-top font-normal max-xl:col-span-2 max-xl:block max-xl:max-w-none max-xl:px-4"
           >
             <NodeName row={row} onToggle={onToggle} />
           </th>
@@ -253,7 +253,7 @@ function NodeRows({ tree, row, onToggle, onOpen }: Omit<TableProps, "rows"> & { 
               <th
                 scope="row"
                 rowSpan={span}
-                className="max-w-64 px-3 py-2.5 text-left align-top font-normal max-xl:col-span-2 max-xl:block max-xl:max-w-none max-xl:px-4 max-xl:pr-24"
+                className="max-w-56 px-3 py-2.5 text-left align-top font-normal max-xl:col-span-2 max-xl:block max-xl:max-w-none max-xl:px-4 max-xl:pr-24"
               >
                 <NodeName row={row} onToggle={onToggle} />
               </th>
