@@ -112,23 +112,18 @@ class FileCheck {
     this.seen.add(customId);
     if (this.seen.size > MAX_LINES)
       return denial("request_too_large", { detail: `at most ${String(MAX_LINES)} lines` });
-    const place = (this.place ??= this.placeOrNone(line));
-    if (!place) return this.missing;
+    if (!this.place) {
+      const found = this.find(line);
+      if (isDenial(found)) return found;
+      this.place = found;
+    }
+    const { place } = this;
     const refused = refusedLine(line, place, this.deps);
     if (refused) return refused;
     const { model } = place.serving;
     const cap = capOf(request, model, this.capTokens);
     this.sums.add(request, model, cap);
     await this.file.add(this.encoder.encode(`${sentLine(line, place, cap)}\n`));
-    return undefined;
-  }
-
-  private missing: Denial | undefined;
-
-  private placeOrNone(line: BatchLine): Place | undefined {
-    const found = this.find(line);
-    if (!isDenial(found)) return found;
-    this.missing = found;
     return undefined;
   }
 
