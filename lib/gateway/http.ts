@@ -3,7 +3,6 @@
  * Headers and a Response costs more than authenticating, deciding and metering together. `createGateway` wraps both for
  * hosts that speak Web; the lean host translates node:http directly.
  */
-
 import type { ByteStream } from "./byte-stream";
 import { isByteStream, webStreamOf } from "./byte-stream";
 
@@ -23,7 +22,7 @@ export interface GatewayRequest {
 export interface GatewayAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array | ReadableStream<Uint8Array> | ByteStream;
+  readonly body: string | Uint8Array | ByteStream;
 }
 
 /** Never more than `maxBytes` in memory, whatever the client declares. */

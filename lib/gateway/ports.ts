@@ -325,10 +325,6 @@ export interface UpstreamResponse {
   bytes(): Promise<Uint8Array>;
   /** The body as it comes; fails with UpstreamFailure. To cancel it closes the connection. */
   readonly body: ByteStream;
-  /** The body as it comes. Throws UpstreamFailure. */
-  chunks(): AsyncIterable<Uint8Array>;
-  /** Stops reading and closes the connection. */
-  destroy(): void;
 }
 
 /** `unserved`: the request provably never reached the model (no connection). `unknown`: it was sent and no answer came. */

@@ -2,7 +2,7 @@
 import type { Dispatcher } from "undici";
 import { errors } from "undici";
 import type { ByteSink, ByteStream } from "@/lib/gateway/byte-stream";
-import { streamOfBytes, webStreamOf } from "@/lib/gateway/byte-stream";
+import { streamOfBytes } from "@/lib/gateway/byte-stream";
 import { joined } from "@/lib/gateway/http";
 import type { UpstreamResponse } from "@/lib/gateway/ports";
 import { UpstreamFailure } from "@/lib/gateway/ports";
@@ -177,14 +177,6 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, UpstreamRespo
     });
     return withoutSecret(this.status, bytes, this.secret);
   }
-
-  chunks(): AsyncIterable<Uint8Array> {
-    return webStreamOf(this) as unknown as AsyncIterable<Uint8Array>;
-  }
-
-  destroy(): void {
-    this.cancel();
-  }
 }
 
 /** Collects a whole answer without a stream in between, which costs more than everything else the client does. */
@@ -233,10 +225,6 @@ export class WholeAnswer implements Dispatcher.DispatchHandler {
       headers: this.headers,
       bytes: () => Promise.resolve(bytes),
       body: streamOfBytes(bytes),
-      chunks: async function* () {
-        yield await Promise.resolve(bytes);
-      },
-      destroy: () => undefined,
     });
   }
 }

@@ -6,6 +6,7 @@ import { findProvider, listProviderBoxes } from "@/lib/db/providers";
 import type { Db } from "@/lib/db/client";
 import type { ProviderDocument } from "@/lib/domain/snapshot";
 import type { BatchFacts } from "@/lib/domain/stored-object";
+import { webStreamOf } from "@/lib/gateway/byte-stream";
 import type { UpstreamResponse } from "@/lib/gateway/ports";
 import { outboundPolicy } from "@/lib/net/outbound-policy";
 import { adapterOf } from "@/lib/providers/adapters";
@@ -70,7 +71,7 @@ export function createBatchProvider(settings: BatchProviderSettings): BatchProvi
       ...{ timeoutMs: TIMEOUT_MS, isStream },
     });
     if (answer.status < 300) return answer;
-    answer.destroy();
+    answer.body.cancel();
     if (answer.status === 404) return undefined;
     throw new Error(`the provider answered ${String(answer.status)}`);
   };
@@ -85,7 +86,10 @@ export function createBatchProvider(settings: BatchProviderSettings): BatchProvi
       const all: readonly unknown[] = Array.isArray(data) ? data : [];
       return all.map(objectOf).filter((one) => one !== undefined);
     },
-    file: async (facts, fileId) => (await ask(facts, `files/${fileId}/content`, "", true))?.chunks(),
+    file: async (facts, fileId) => {
+      const answer = await ask(facts, `files/${fileId}/content`, "", true);
+      return answer && (webStreamOf(answer.body) as unknown as AsyncIterable<Uint8Array>);
+    },
     close: () => client.close(),
   };
 }

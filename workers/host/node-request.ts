@@ -85,39 +85,6 @@ export function gatewayRequestOf(incoming: IncomingMessage, outgoing: ServerResp
   return new NodeRequest(incoming, outgoing);
 }
 
-function drained(outgoing: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const go = (): void => {
-      outgoing.off("drain", go);
-      outgoing.off("close", go);
-      resolve();
-    };
-    if (outgoing.destroyed) {
-      go();
-      return;
-    }
-    outgoing.on("drain", go);
-    outgoing.on("close", go);
-  });
-}
-
-/** Writes a stream as it comes, at the pace of the client; a client that leaves cancels it. */
-async function pipe(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<void> {
-  const reader = body.getReader();
-  const leave = (): void => {
-    if (!outgoing.writableFinished) void reader.cancel().catch(() => undefined);
-  };
-  outgoing.on("close", leave);
-  // Gone before we listened: no event will say so, and a stream nobody cancels keeps its hold for ever.
-  if (outgoing.destroyed) leave();
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    if (outgoing.destroyed) break;
-    if (!outgoing.write(part.value)) await drained(outgoing);
-  }
-  if (outgoing.destroyed) leave();
-  else outgoing.end();
-}
-
 /** One transfer chunk in one piece (RFC 9112 section 7.1): node:http would hand four to the kernel. */
 function framed(bytes: Uint8Array): Buffer {
   const size = bytes.length.toString(16);
@@ -195,22 +162,12 @@ function discardRest(incoming: IncomingMessage): void {
   incoming.resume();
 }
 
-export async function sendAnswer(
-  answer: GatewayAnswer,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-): Promise<void> {
+export function sendAnswer(answer: GatewayAnswer, incoming: IncomingMessage, outgoing: ServerResponse): void {
   const { status, headers, body } = answer;
   if (!incoming.complete) discardRest(incoming);
   if (isByteStream(body)) {
     outgoing.writeHead(status, headers);
     flow(body, outgoing);
-    return;
-  }
-  if (body instanceof ReadableStream) {
-    outgoing.writeHead(status, headers);
-    outgoing.flushHeaders();
-    await pipe(body, outgoing);
     return;
   }
   const lines: string[] = [];

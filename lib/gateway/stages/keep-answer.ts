@@ -100,7 +100,6 @@ export async function endClaim(
   if (!claimed || !claims || answer.status >= 400) return answer;
   slot.current = undefined;
   const { body } = answer;
-  if (body instanceof ReadableStream) return answer;
   if (!isByteStream(body)) {
     await endServed(claimed, answer, typeof body === "string" ? encoder.encode(body) : body, claims);
     return answer;

@@ -181,12 +181,5 @@ export function notingStream(held: Held, upstream: UpstreamResponse, deps: KeptA
     void note(held, ids, deps);
   });
   const { status, headers } = upstream;
-  return {
-    ...{ status, headers, body },
-    bytes: () => upstream.bytes(),
-    chunks: () => upstream.chunks(),
-    destroy: () => {
-      upstream.destroy();
-    },
-  };
+  return { status, headers, body, bytes: () => upstream.bytes() };
 }

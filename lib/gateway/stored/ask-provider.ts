@@ -51,7 +51,7 @@ export async function askProvider(
     });
     if (answer.status < 300) return answer;
     if (answer.status === 404) {
-      answer.destroy();
+      answer.body.cancel();
       return denial("object_not_found", { detail: object.id });
     }
     const passed = await passableError(answer);
@@ -70,7 +70,7 @@ export async function askProvider(
 }
 
 export function isUpstream(found: UpstreamResponse | GatewayAnswer | Denial): found is UpstreamResponse {
-  return !isDenial(found) && "chunks" in found;
+  return !isDenial(found) && "bytes" in found;
 }
 
 /** A JSON object as the provider said it; undefined where it said something else. */

@@ -143,10 +143,6 @@ function upstream({ status, isEvents, text, breaksAt }: ScriptedAnswer): Upstrea
     headers: { "content-type": isEvents ? "text/event-stream" : "application/json" },
     bytes: () => (breaksAt === null ? Promise.resolve(bytes) : Promise.reject(broken())),
     body: scriptedBody(bytes, breaksAt),
-    chunks: () => {
-      throw new Error("asked for its body instead");
-    },
-    destroy: () => undefined,
   };
 }
 
