@@ -4,7 +4,6 @@ import { createBudget } from "@/lib/control/budgets";
 import { listOrganisations } from "@/lib/db/console-consumers";
 import { sumUsage, sumUsageBySpans } from "@/lib/db/console-usage";
 import { frozenClock } from "@/lib/domain/clock";
-import { newId } from "@/lib/domain/ids";
 import { nextPeriod, periodAt } from "@/lib/domain/period";
 import type { Role } from "@/lib/domain/role";
 import { createTestControl, createTestOrganisation, testPrincipal } from "@/lib/testing/factories";
@@ -16,7 +15,6 @@ import { readBudgetHistory, readBudgetTree } from "./budgets";
 import { readApiKeys } from "./keys";
 import { readOverview } from "./overview";
 import type { ConsolePrincipal } from "./principal";
-import { readRequest, readRequests } from "./requests";
 
 const QUARTER_HOUR_MS = 900_000;
 let control: TestControl;
@@ -253,84 +251,5 @@ describe("keys, page by page", () => {
     expect(second.next).toBeNull();
     const seen = [...first.keys, ...second.keys].map((key) => key.id);
     expect([...seen].sort()).toEqual([...rows, org.apiKey.id].sort());
-  });
-});
-
-describe("requests", () => {
-  async function refuse(
-    org: TestOrganisation,
-    atMs: number,
-    code = "TEAM_BUDGET_EXHAUSTED",
-    explanation: unknown = null,
-  ): Promise<string> {
-    const requestId = newId("req", atMs);
-    await services.db.pool.query(
-      `INSERT INTO refusals (request_id, refused_at, organisation_id, app_id, consumer_path, route, status_code, code,
-         model_requested, explanation)
-       VALUES ($1, $2, $3, $4, $5, 'chat/completions', 429, $6, 'sandbox-large', $7)`,
-      [requestId, new Date(atMs), org.organisationId, org.consumers.app, [org.organisationId], code, explanation],
-    );
-    return requestId;
-  }
-  const query = { q: "", app: "", model: "", decision: "" as const, outcome: "", after: "" };
-
-  it("come in pages that neither repeat nor skip, also within one millisecond", async () => {
-    const org = await createTestOrganisation(control, {});
-    const nowMs = services.clock.nowMs();
-    const made: string[] = [];
-    for (let index = 0; index < 120; index += 1) made.push(await refuse(org, nowMs - Math.floor(index / 60)));
-    const who = await personAt(org.organisationId, org.consumers.root, "auditor");
-    const seen: string[] = [];
-    let after: string | null = "";
-    while (after !== null) {
-      const page: Awaited<ReturnType<typeof readRequests>> = await readRequests(services, who, { ...query, after });
-      seen.push(...page.rows.map((row) => row.requestId));
-      after = page.next;
-    }
-    expect(seen).toHaveLength(120);
-    expect([...seen].sort()).toEqual([...made].sort());
-  });
-
-  it("look missing to those who may not see the app", async () => {
-    const org = await createTestOrganisation(control, {});
-    const requestId = await refuse(org, services.clock.nowMs());
-    const seer = await personAt(org.organisationId, org.consumers.app, "developer");
-    expect((await readRequest(services, seer, requestId)).refusal?.code).toBe("TEAM_BUDGET_EXHAUSTED");
-    const other = await createTestOrganisation(control, {});
-    const stranger = await personAt(other.organisationId, other.consumers.root, "owner");
-    await expect(readRequest(services, stranger, requestId)).rejects.toMatchObject({ code: "not_found" });
-    await expect(readRequest(services, seer, "req_nonsense")).rejects.toMatchObject({ code: "not_found" });
-  });
-
-  it("that were answered without a provider are not refusals, and say what they got", async () => {
-    const org = await createTestOrganisation(control, {});
-    const who = await personAt(org.organisationId, org.consumers.root, "auditor");
-    const nowMs = services.clock.nowMs();
-    const firstId = newId("req", nowMs);
-    const deferredId = newId("dfr", nowMs);
-    const refused = await refuse(org, nowMs);
-    const replayed = await refuse(org, nowMs - 1, "replayed", { requestId: firstId });
-    const waiting = await refuse(org, nowMs - 2, "deferred", { deferredId });
-    const fixed = await refuse(org, nowMs - 3, "static_answer");
-    const idsOf = async (decision: "" | "refused" | "replayed" | "deferred" | "static"): Promise<string[]> =>
-      (await readRequests(services, who, { ...query, decision })).rows.map((row) => row.requestId);
-    expect(await idsOf("")).toEqual([refused, replayed, waiting, fixed]);
-    expect(await idsOf("refused")).toEqual([refused]);
-    expect(await idsOf("replayed")).toEqual([replayed]);
-    expect(await idsOf("deferred")).toEqual([waiting]);
-    expect(await idsOf("static")).toEqual([fixed]);
-    expect((await readOverview(services, who)).refusals.map((row) => row.requestId)).toEqual([refused]);
-    expect((await readRequest(services, who, replayed)).refusal?.replayedRequestId).toBe(firstId);
-    const taken = { id: deferredId, state: null, tries: 0, deadlineMs: null, endedMs: null };
-    expect((await readRequest(services, who, waiting)).refusal?.deferral).toEqual(taken);
-    await services.db.pool.query(
-      `INSERT INTO deferred_calls (id, organisation_id, api_key_id, app_id, state, request_box, tries, next_at, deadline_at,
-         keep_seconds, created_at) VALUES ($1, $2, $3, $4, 'pending', '', 3, $5, $5, 60, $5)`,
-      [deferredId, org.organisationId, org.apiKey.id, org.consumers.app, new Date(nowMs)],
-    );
-    expect((await readRequest(services, who, waiting)).refusal?.deferral).toEqual({
-      ...taken,
-      ...{ state: "pending", tries: 3, deadlineMs: nowMs },
-    });
   });
 });
