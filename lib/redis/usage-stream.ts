@@ -159,23 +159,12 @@ function eventsOf([id, fields]: RawEntry): StreamEntry[] {
   const events: StreamEntry[] = [];
   let [kind, common, head] = ["", "", ""];
   for (let index = 0; index + 1 < (fields?.length ?? 0); index += 2) {
-    const value = fields?.[index + 1] ?? "";
-    switch (fields?.[index]) {
-      case "k":
-        kind = value;
-        break;
-      case "c":
-        common = value;
-        break;
-      case "h":
-        head = value;
-        break;
-      case "r":
-        events.push({ id, kind, eventJson: common + value });
-        break;
-      case "e":
-        events.push({ id, kind, eventJson: head.slice(0, -1) + value });
-    }
+    const [name = "", value = ""] = fields?.slice(index, index + 2) ?? [];
+    if (name === "k") kind = value;
+    else if (name === "c") common = value;
+    else if (name === "h") head = value;
+    else if (name === "r") events.push({ id, kind, eventJson: common + value });
+    else if (name === "e") events.push({ id, kind, eventJson: head.slice(0, -1) + value });
   }
   // An entry that says nothing is a dead letter, not one that stays for ever.
   return events.length > 0 || fields === null ? events : [{ id, kind, eventJson: "" }];

@@ -14,6 +14,7 @@ import { listOrganisationIds } from "@/lib/db/counter-sources";
 import { closeDb, getDb } from "@/lib/db/client";
 import { systemClock } from "@/lib/domain/clock";
 import { fetchBillPage } from "@/lib/providers/bill";
+import type { HotConnection } from "@/lib/redis/client";
 import { connectHot, connectPatient } from "@/lib/redis/client";
 import { DeferredBoxes } from "@/lib/redis/deferred-calls";
 import type { WaitingRedis } from "@/lib/redis/waiting-reads";
@@ -58,6 +59,14 @@ type Settings = Pick<
 /** Settlement commits and scripts of a large rebuild take longer than a gateway would wait. */
 const COMMAND_TIMEOUT_MS = 15_000;
 
+async function untilConnected(store: HotConnection, timeoutMs: number): Promise<void> {
+  const untilMs = Date.now() + timeoutMs;
+  while (store.runId() === undefined) {
+    if (Date.now() > untilMs) throw new Error("Redis does not answer");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
 export function createWorkerServices(env: Settings): WorkerServices {
   const log = createLogger({ name: "spillway-worker", level: env.LOG_LEVEL });
   const db = getDb(env.DATABASE_URL);
@@ -100,13 +109,7 @@ export function createWorkerServices(env: Settings): WorkerServices {
     queueUrl: env.REDIS_QUEUE_URL ?? env.REDIS_URL,
     listOrganisations: () => listOrganisationIds(db.pool),
     drainChanges: () => drainChanges(control),
-    untilConnected: async (timeoutMs) => {
-      const untilMs = Date.now() + timeoutMs;
-      while (store.runId() === undefined) {
-        if (Date.now() > untilMs) throw new Error("Redis does not answer");
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-    },
+    untilConnected: (timeoutMs) => untilConnected(store, timeoutMs),
     ping: async () => {
       const [postgres, redis] = await Promise.allSettled([db.pool.query("SELECT 1"), store.redis.ping()]);
       return { postgres: postgres.status === "fulfilled", redis: redis.status === "fulfilled" };
