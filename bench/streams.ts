@@ -258,11 +258,11 @@ export const bench: Bench = async (session) => {
     session.say(profileText(profiles, "gateway", 45));
   }
   const { firstByteMs, eventUs, machineUs } = addedBy(course.measured, ways);
-  const isFast = firstByteMs <= BAR_FIRST_BYTE_MS && eventUs - machineUs <= BAR_EVENT_US;
+  const isFast = firstByteMs <= BAR_FIRST_BYTE_MS && eventUs <= BAR_EVENT_US;
   return {
     figure:
-      `${firstByteMs.toFixed(1)} ms added to the first byte at p99, ${(eventUs - machineUs).toFixed(0)} us to an event at p50 ` +
-      `(${eventUs.toFixed(0)} over direct less ${machineUs.toFixed(0)} of a relay that copies bytes), ${String(course.problems)} streams not whole`,
+      `${firstByteMs.toFixed(1)} ms added to the first byte at p99, ${eventUs.toFixed(0)} us to an event at p50 ` +
+      `(a relay that copies bytes adds ${machineUs.toFixed(0)}), ${String(course.problems)} streams not whole`,
     bar: `${String(BAR_FIRST_BYTE_MS)} ms, ${String(BAR_EVENT_US)} us, 0`,
     isPass: isFast && course.problems === 0 && report.isHeld,
   };
