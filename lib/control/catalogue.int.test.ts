@@ -220,7 +220,10 @@ test("removing the sample takes it whole from both stores and touches no real or
   const { organisationIds } = await removeSampleData(deps, systemPrincipal("test"));
   expect(organisationIds).toContain(sample.organisationId);
   expect(organisationIds).not.toContain(real.organisationId);
-  expect(await deps.redis.keys(`${keysOf(sample.organisationId).prefix}*`)).toEqual([]);
+  // The word for gateways that it was removed, and nothing else.
+  const { prefix, epoch } = keysOf(sample.organisationId);
+  expect(await deps.redis.keys(`${prefix}*`)).toEqual([epoch]);
+  expect(await deps.redis.get(epoch)).toBe("0");
   expect((await deps.redis.keys(`${keysOf(real.organisationId).prefix}*`)).sort()).toEqual(realKeys.sort());
   const where = { where: { organisationId: sample.organisationId } };
   expect(await deps.db.prisma.consumer.count(where)).toBe(0);
