@@ -14,6 +14,6 @@ export class ScriptCommand extends Command {
       parts.push(`$${String(text.length)}\r\n`, text, "\r\n");
     }
     const whole = parts.join("");
-    return Buffer.byteLength(whole) === whole.length ? Buffer.from(whole, "latin1") : super.toWritable(socket);
+    return Buffer.byteLength(whole) === whole.length ? whole : super.toWritable(socket);
   }
 }
