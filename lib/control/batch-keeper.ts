@@ -4,27 +4,12 @@
  */
 import type { ProviderBatch } from "@/lib/db/provider-batches";
 import type { Clock } from "@/lib/domain/clock";
-import type { EventResult } from "@/lib/domain/batch-result";
 import { newId } from "@/lib/domain/ids";
 import { usageEventHead } from "@/lib/domain/usage-event";
 import type { HotConnection } from "@/lib/redis/client";
+import { settlementOfEvent } from "@/lib/redis/event-settlement";
 import { GatewayCalls } from "@/lib/redis/gateway-calls";
 import { KEPT_LEASE_MS } from "@/lib/redis/hand-over";
-import { bookDay } from "./bookkeeping";
-
-type Settlement = NonNullable<Parameters<GatewayCalls["end"]>[1]>;
-
-/** As the quota store takes it. */
-function settlementOf(headJson: string, result: EventResult): Settlement {
-  const { reservedAtMs, priceCurrency } = usageEventHead.parse(JSON.parse(headJson));
-  const { inputTokens, outputTokens } = result.usage;
-  return {
-    ...{ cost: result.amount, inputTokens, outputTokens, priceCurrency, priceAmount: result.priceAmount },
-    day: bookDay(reservedAtMs),
-    // It follows the head.
-    resultJson: `,${JSON.stringify(result).slice(1)}`,
-  };
-}
 
 export class BatchKeeper {
   private readonly calls: GatewayCalls;
@@ -70,7 +55,8 @@ export class BatchKeeper {
     // Opened anew: an end that was delivered before is forgotten here, and a late one needs the head.
     if (!batch.hold || !this.open(batch)) return;
     const result = batch.end?.result ?? null;
-    const settlement = result === null ? null : settlementOf(batch.hold.headJson, result);
+    const settlement =
+      result === null ? null : settlementOfEvent(usageEventHead.parse(JSON.parse(batch.hold.headJson)), result);
     await this.calls.end({ organisationId, reservationId }, settlement);
   }
 

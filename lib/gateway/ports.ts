@@ -3,7 +3,7 @@ import type { DeferredAnswer, DeferredFacts, DeferredRequest, DeferredState } fr
 import type { DenialCode } from "@/lib/domain/denial";
 import type { BatchMove, ObjectOwner, StoredKind, StoredObject } from "@/lib/domain/stored-object";
 import type { ApiKeyDocument, Enforcement, Environment, Meter, ProviderDocument } from "@/lib/domain/snapshot";
-import type { RefusalEvent, TokenUsage, UsageEvent } from "@/lib/domain/usage-event";
+import type { RefusalEvent, TokenUsage } from "@/lib/domain/usage-event";
 import type { TokenVerdict } from "@/lib/identity/verified-token";
 import type { ByteStream } from "./byte-stream";
 import type { OrganisationSnapshot } from "./organisation-view";
@@ -156,11 +156,6 @@ export interface Settlement {
   readonly day: string;
   /** The fields of UsageEvent beyond its head: JSON from the comma that follows the head to the closing brace. */
   readonly resultJson: string;
-}
-
-/** Settlement.resultJson of a whole event: of a name that comes twice the later value counts, so its head may be said again. */
-export function resultText(event: UsageEvent): string {
-  return `,${JSON.stringify(event).slice(1)}`;
 }
 
 export interface BudgetLedger {

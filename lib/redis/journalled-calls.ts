@@ -5,7 +5,7 @@
 import { expiryOf } from "@/lib/domain/expiry";
 import { usageEventHead } from "@/lib/domain/usage-event";
 import type { Settlement } from "@/lib/gateway/ports";
-import { resultText } from "@/lib/gateway/ports";
+import { settlementOfEvent } from "./event-settlement";
 import type { OpenCall } from "./open-reservations";
 import { heldLines } from "./sweeper";
 
@@ -107,14 +107,6 @@ function estimatedEnd(organisationId: string, call: OpenCall, nowMs: number): Se
   const head = usageEventHead.parse(JSON.parse(call.headJson));
   const lines = heldLines(organisationId, call.counters, call.amounts);
   const reservation = { head, lines, counted: null, rungBasisPoints: 0, isOverflow: false };
-  const { event, meters } = expiryOf(reservation, () => null, nowMs);
-  return {
-    cost: String(meters.cost),
-    inputTokens: Number(meters.input_tokens),
-    outputTokens: Number(meters.output_tokens),
-    priceCurrency: event.priceCurrency,
-    priceAmount: event.priceAmount,
-    day: new Date(event.reservedAtMs).toISOString().slice(0, 10),
-    resultJson: resultText(event),
-  };
+  const { event } = expiryOf(reservation, () => null, nowMs);
+  return settlementOfEvent(event, event);
 }

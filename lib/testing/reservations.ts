@@ -6,9 +6,9 @@ import type { BookkeepingDeps } from "@/lib/control/bookkeeping";
 import { systemClock } from "@/lib/domain/clock";
 import type { UsageEvent, UsageEventHead } from "@/lib/domain/usage-event";
 import { usageEventHead } from "@/lib/domain/usage-event";
-import type { ExtendOutcome, ReserveInput, Settlement } from "@/lib/gateway/ports";
-import { resultText } from "@/lib/gateway/ports";
+import type { ExtendOutcome, ReserveInput } from "@/lib/gateway/ports";
 import type { RedisBudgetLedger } from "@/lib/redis/budget-ledger";
+import { settlementOfEvent } from "@/lib/redis/event-settlement";
 import { keysOf } from "@/lib/redis/keys";
 import type { Redis } from "ioredis";
 
@@ -80,20 +80,8 @@ export async function extendFor(
 export async function settleFor(ledger: RedisBudgetLedger, event: UsageEvent): Promise<void> {
   await ledger.settle(
     { organisationId: event.organisationId, reservationId: `${event.requestId}:${event.attempt}` },
-    settlementFor(event),
+    settlementOfEvent(event, event),
   );
-}
-
-export function settlementFor(event: UsageEvent): Settlement {
-  return {
-    cost: event.amount,
-    inputTokens: event.usage.inputTokens,
-    outputTokens: event.usage.outputTokens,
-    priceCurrency: event.priceCurrency,
-    priceAmount: event.priceAmount,
-    day: new Date(event.reservedAtMs).toISOString().slice(0, 10),
-    resultJson: resultText(event),
-  };
 }
 
 /** The three books of one organisation, summed. */
