@@ -1,6 +1,5 @@
 /** What a batch that has ended came to: its lines read, priced one by one at the batch tier, and charged to what was held. */
 import type { BatchEnd, BatchJson, ProviderBatch } from "@/lib/db/provider-batches";
-import type { EventResult } from "@/lib/domain/batch-result";
 import { averageUsage, finishedLine, statedUsage } from "@/lib/domain/batch-result";
 import type { HeldLine } from "@/lib/domain/expiry";
 import { expiryOf } from "@/lib/domain/expiry";
@@ -9,7 +8,7 @@ import { convertNanos } from "@/lib/domain/money";
 import { writtenFileIds } from "@/lib/domain/stored-object";
 import type { BatchFacts } from "@/lib/domain/stored-object";
 import { linesOf } from "@/lib/domain/text-lines";
-import type { Outcome, UsageEventHead } from "@/lib/domain/usage-event";
+import type { EventResult, Outcome, UsageEventHead } from "@/lib/domain/usage-event";
 import { usageEventHead } from "@/lib/domain/usage-event";
 import type { BatchTotal } from "@/lib/pricing/batch-cost";
 import { BatchCost } from "@/lib/pricing/batch-cost";
@@ -79,7 +78,8 @@ function byStatedUsage({ facts, batch }: ProviderBatch, { head }: Held): Priced 
   if (!usage) return undefined;
   const cost = new BatchCost(facts.rates, head.reservedAtMs);
   cost.add(usage);
-  return { total: cost.total(), isEstimated: true };
+  const lines = completedOf(batch) || facts.lines;
+  return { total: { ...cost.total(), lines }, isEstimated: true };
 }
 
 function outcomeOf(batch: BatchJson | null): Outcome {
@@ -89,9 +89,10 @@ function outcomeOf(batch: BatchJson | null): Outcome {
 function measured(batch: ProviderBatch, held: Held, priced: Priced, nowMs: number): BatchEnd {
   const { head, lines, rungBasisPoints, isOverflow } = held;
   const { total, isEstimated } = priced;
-  const { usage, components } = total;
+  const { components } = total;
+  const usage = { ...total.usage, requests: total.lines };
   const amount = head.fxRate === null ? total.amount : convertNanos(total.amount, head.fxRate, "halfEven");
-  const amounts = meterAmounts(amount, usage.inputTokens, usage.outputTokens);
+  const amounts = meterAmounts(amount, usage.inputTokens, usage.outputTokens, usage.requests);
   const { id, status, request_counts: counts } = batch.batch ?? {};
   const result: EventResult = {
     ...{ kind: "settled", settledAtMs: nowMs, outcome: outcomeOf(batch.batch), isEstimated, isOverflow },

@@ -1,7 +1,7 @@
 /** Batches at providers: taken over from the gateways, looked after by one worker at a time, ended once. */
-import type { EventResult } from "@/lib/domain/batch-result";
 import type { BatchFacts, BatchMove, BatchState } from "@/lib/domain/stored-object";
 import { batchFacts } from "@/lib/domain/stored-object";
+import type { EventResult } from "@/lib/domain/usage-event";
 import type { SqlClient } from "./pool";
 
 /** A reservation as the store wrote it: its counters, amounts and head, packed as the scripts have them. */

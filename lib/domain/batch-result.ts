@@ -1,9 +1,6 @@
 /** Lines of a batch's output and error files (OpenAI API reference: batch output): which calls were served, and what they used. */
-import type { TokenUsage, UsageEvent, UsageEventHead } from "./usage-event";
+import type { TokenUsage } from "./usage-event";
 import { readUsage } from "./usage-reader";
-
-/** What the end of a reservation adds to its event's head. */
-export type EventResult = Omit<UsageEvent, keyof UsageEventHead>;
 
 export interface FinishedLine {
   /** Undefined where the answer does not say. */

@@ -50,6 +50,8 @@ export const tokenUsage = z.object({
     .optional(),
   /** Search units of rerank and search routes. */
   queries: z.int().nonnegative().optional(),
+  /** Calls that were held as one: the served lines of a batch. One where absent. */
+  requests: z.int().nonnegative().optional(),
   webSearches: z.int().nonnegative().optional(),
   webSearchContext: z.enum(WEB_SEARCH_CONTEXTS).optional(),
   /** The service tier as served, where it is not the ordinary one. */
@@ -129,6 +131,8 @@ export const usageEventHead = z.object({
   /** Upper bound of input tokens that went into the hold. */
   heldInputTokens: z.int().nonnegative(),
   heldOutputTokens: z.int().nonnegative(),
+  /** Of many calls that are held as one. */
+  heldRequests: z.int().positive().optional(),
   unknownOutcome: z.enum(["hold", "input"]),
 });
 export type UsageEventHead = z.infer<typeof usageEventHead>;
@@ -156,6 +160,9 @@ export const usageEvent = usageEventHead.extend({
   explanation: z.record(z.string(), z.unknown()).nullable(),
 });
 export type UsageEvent = z.infer<typeof usageEvent>;
+
+/** What the end of a reservation adds to its event's head. */
+export type EventResult = Omit<UsageEvent, keyof UsageEventHead>;
 
 /** Codes noted beside the refusals for calls that were answered without a provider, and what was decided about those. */
 export const NOTE_DECISIONS = { replayed: "replayed", deferred: "deferred", static_answer: "static" } as const;

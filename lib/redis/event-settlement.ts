@@ -1,6 +1,5 @@
 /** A settlement of a usage event that is known as data; the hot path puts its own together as text (lib/gateway/stages/settle.ts). */
-import type { EventResult } from "@/lib/domain/batch-result";
-import type { UsageEventHead } from "@/lib/domain/usage-event";
+import type { EventResult, UsageEventHead } from "@/lib/domain/usage-event";
 import type { Settlement } from "@/lib/gateway/ports";
 
 /**
@@ -15,6 +14,7 @@ export function settlementOfEvent(
     cost: result.amount,
     inputTokens: result.usage.inputTokens,
     outputTokens: result.usage.outputTokens,
+    ...(result.usage.requests === undefined ? {} : { requests: result.usage.requests }),
     priceCurrency,
     priceAmount: result.priceAmount,
     day: new Date(reservedAtMs).toISOString().slice(0, 10),
