@@ -15,40 +15,44 @@ export const ACTION_KINDS = ["pass", "downgrade", "cache_only", "static", "defer
 export type ActionKind = (typeof ACTION_KINDS)[number];
 
 // 1000 % is the most a ladder may name: above it the script's exact comparison would leave 2^53.
-const basisPoints = z.int().min(0).max(100_000);
+const basisPoints = z.int("number_malformed").min(0, "number_out_of_range").max(100_000, "number_out_of_range");
 
 export const actionSchema = z.strictObject({
   kind: z.enum(ACTION_KINDS),
   /** Cosine threshold of the response cache while this action is in force. */
-  cacheThreshold: z.number().min(0).max(1).optional(),
+  cacheThreshold: z.number("number_malformed").min(0, "number_out_of_range").max(1, "number_out_of_range").optional(),
   /** For `protect`. */
-  retryAfterSeconds: z.int().min(1).max(60).optional(),
+  retryAfterSeconds: z.int("number_malformed").min(1, "number_out_of_range").max(60, "number_out_of_range").optional(),
 });
 export type Action = z.infer<typeof actionSchema>;
 
 export const rungSchema = z.strictObject({
   /** Usage ratio from which the rung holds, in basis points of limit + grants: 9000 is 90 %. */
   atBasisPoints: basisPoints,
-  name: z.string().min(1).max(40),
+  name: z.string().min(1, "required").max(40, "too_long"),
   /** By traffic class; `*` stands for every class not named. */
-  actions: z.record(z.string(), actionSchema).refine((actions) => "*" in actions, "a rung needs an action for *"),
+  actions: z.record(z.string(), actionSchema).refine((actions) => "*" in actions, "others_missing"),
 });
 export type Rung = z.infer<typeof rungSchema>;
 
 export const ladderSchema = z.strictObject({
   rungs: z
     .array(rungSchema)
-    .min(1)
-    .max(12)
-    .refine(
-      (rungs) =>
-        rungs.every((rung, index) => index === 0 || rung.atBasisPoints > (rungs[index - 1]?.atBasisPoints ?? -1)),
-      "rungs must rise",
-    ),
+    .min(1, "rungs_missing")
+    .max(12, "too_many")
+    .superRefine((rungs, context) => {
+      for (const [index, { atBasisPoints }] of rungs.entries()) {
+        if (atBasisPoints > (rungs[index - 1]?.atBasisPoints ?? -1)) continue;
+        context.addIssue({ code: "custom", path: [index, "atBasisPoints"], message: "rungs_not_rising" });
+      }
+    }),
   /** Who may use a budget's overflow once its limit is reached. */
   overflow: z.enum(["all", "vip", "none"]).default("none"),
 });
 export type Ladder = z.infer<typeof ladderSchema>;
+
+/** Budgets name their ladder by it. */
+export const ladderName = z.string().min(1, "required").max(60, "too_long");
 
 /**
  * What calls cost whose model has no price. A call priced so is booked with FALLBACK_PRICE_ID in place of a price row's id, and
@@ -80,7 +84,7 @@ export const policyDocumentSchema = z.strictObject({
   models: z
     .strictObject({ allow: z.array(modelPattern).max(500).optional(), deny: z.array(modelPattern).max(500).optional() })
     .optional(),
-  ladders: z.record(z.string().min(1).max(60), ladderSchema).optional(),
+  ladders: z.record(ladderName, ladderSchema).optional(),
   /** Asked model (exact or pattern with *) to the cheaper model served from the downgrade rung on. */
   downgrade: z.record(modelPattern, z.string().min(1).max(200)).optional(),
   /** Model (exact or pattern with *) to the models tried, in this order, where none of its own deployments serves. */
