@@ -7,6 +7,8 @@ const budget: BudgetView = {
   id: "bud_1",
   consumerId: "con_1",
   apiKeyId: null,
+  providerId: null,
+  deploymentId: null,
   name: "Research",
   meter: "cost",
   periodKind: "month",

@@ -22,19 +22,36 @@ const budgetFields = {
   classes: z.array(className).max(20),
 };
 
-/** Exactly one of `consumerId` and `apiKeyId` is set. */
+/** A provider or deployment has no callers to be gentle with: a call that finds no room goes to another one. */
+function isPlainLimit(input: {
+  overflowAmount: string;
+  ladder: string | null;
+  perEndUser?: boolean | undefined;
+}): boolean {
+  return input.ladder === null && input.overflowAmount === "0" && input.perEndUser !== true;
+}
+
+/** Exactly one of `consumerId`, `apiKeyId`, `providerId` and `deploymentId` is set. */
 export const createBudgetInput = z
   .strictObject({
     ...budgetFields,
     consumerId: idText.nullable(),
     apiKeyId: idText.nullable(),
+    /** What may be spent at a provider, or through one of its deployments: then it serves nothing more. */
+    providerId: idText.optional(),
+    deploymentId: idText.optional(),
     meter: z.enum(METERS),
     /** Counts each end user by himself, from now on. Cannot be changed: it would be another budget. */
     perEndUser: z.boolean().optional(),
   })
-  .refine((input) => (input.consumerId === null) !== (input.apiKeyId === null), {
-    path: ["consumerId"],
-    message: "one_target",
+  .refine(
+    ({ consumerId, apiKeyId, providerId, deploymentId }) =>
+      [consumerId, apiKeyId, providerId ?? null, deploymentId ?? null].filter((id) => id !== null).length === 1,
+    { path: ["consumerId"], message: "one_target" },
+  )
+  .refine((input) => (input.providerId ?? input.deploymentId) === undefined || isPlainLimit(input), {
+    path: ["ladder"],
+    message: "limit_only",
   });
 export type CreateBudgetInput = z.infer<typeof createBudgetInput>;
 
@@ -85,6 +102,8 @@ export const budgetView = z.object({
   id: idText,
   consumerId: idText.nullable(),
   apiKeyId: idText.nullable(),
+  providerId: idText.nullable(),
+  deploymentId: idText.nullable(),
   name: z.string(),
   meter: z.enum(METERS),
   periodKind: z.enum(PERIOD_KINDS),

@@ -14,6 +14,8 @@ type Counted = Pick<
   | "organisationId"
   | "consumerId"
   | "apiKeyId"
+  | "providerId"
+  | "deploymentId"
   | "meter"
   | "periodKind"
   | "environment"

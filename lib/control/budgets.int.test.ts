@@ -279,3 +279,44 @@ test("an unknown budget id never reveals another organisation's budget", async (
   const [org, other] = [await createTestOrganisation(deps), shared];
   expect(await findBudget(deps.db.prisma, other.organisationId, budgetAt(org).budgetId)).toBeNull();
 });
+
+describe("a budget of a provider or a deployment", () => {
+  const plain = (org: TestOrganisation) => ({
+    ...draft(org, org.organisationId),
+    ...{ consumerId: null, ladder: null, overflowAmount: "0" },
+  });
+
+  test("is set by finance, is no matter of a department's lead, and names something that exists", async () => {
+    const org = await createTestOrganisation(deps);
+    const { organisationId } = org;
+    const ofProvider = { ...plain(org), providerId: org.provider.id };
+    const deploymentId = org.models["sandbox-large"]?.deploymentId ?? "";
+    const finance = person(org, "finance", organisationId);
+    expect((await createBudget(deps, finance, ofProvider)).budget.providerId).toBe(org.provider.id);
+    expect((await createBudget(deps, finance, { ...plain(org), deploymentId })).budget.deploymentId).toBe(deploymentId);
+    const lead = person(org, "lead", org.consumers.department);
+    expect(await codeOf(createBudget(deps, lead, ofProvider))).toBe("not_found");
+    expect(await codeOf(createBudget(deps, finance, { ...plain(org), providerId: shared.provider.id }))).toBe(
+      "not_found",
+    );
+  });
+
+  test("is a limit and nothing else: no ladder, no overflow, not of each end user, of one owner", async () => {
+    const org = await createTestOrganisation(deps);
+    const ofProvider = { ...plain(org), providerId: org.provider.id };
+    for (const more of [
+      { ladder: "monthly-department" },
+      { overflowAmount: "1" },
+      { perEndUser: true },
+      { consumerId: org.organisationId },
+      { deploymentId: "dep_1" },
+    ]) {
+      expect(await codeOf(createBudget(deps, testPrincipal, { ...ofProvider, ...more }))).toBe("invalid_request");
+    }
+    const { budget } = await createBudget(deps, testPrincipal, ofProvider);
+    const ref = { organisationId: org.organisationId, budgetId: budget.id, expectedVersion: "1" };
+    expect(await codeOf(updateBudget(deps, testPrincipal, { ...ref, overflowAmount: "1" }))).toBe("invalid_request");
+    const raised = await updateBudget(deps, testPrincipal, { ...ref, limitAmount: "7", periodKind: "day" });
+    expect(raised.budget).toMatchObject({ limitAmount: 7n, periodKind: "day" });
+  });
+});

@@ -5,6 +5,8 @@ import { findApiKey } from "@/lib/db/api-keys";
 import { findBudget, insertBudget, updateBudget as updateRow } from "@/lib/db/budgets";
 import type { BudgetChanges } from "@/lib/db/budgets";
 import { findConsumer } from "@/lib/db/consumers";
+import { findDeployment } from "@/lib/db/models";
+import { findProvider } from "@/lib/db/providers";
 import type { Budget } from "@/lib/domain/entities";
 import { AppError } from "@/lib/domain/fault";
 import { newId } from "@/lib/domain/ids";
@@ -33,13 +35,18 @@ export interface BudgetResult {
   readonly overAllocations: readonly OverAllocation[];
 }
 
-/** Where a budget hangs, as a node of the tree: its consumer, or the app of its key. */
+type BudgetOwner = "consumerId" | "apiKeyId" | "providerId" | "deploymentId";
+
+/** Where a budget hangs, as a node of the tree: its consumer, the app of its key; providers are the whole organisation's. */
 export async function nodeOfBudget(
-  change: Change,
-  target: Pick<Budget, "organisationId" | "consumerId" | "apiKeyId">,
+  { tx }: Change,
+  { organisationId, consumerId, apiKeyId, providerId, deploymentId }: Pick<Budget, "organisationId" | BudgetOwner>,
 ): Promise<string> {
-  if (target.consumerId !== null) return target.consumerId;
-  return found(await findApiKey(change.tx, target.organisationId, target.apiKeyId ?? "")).appId;
+  if (consumerId !== null) return consumerId;
+  if (apiKeyId !== null) return found(await findApiKey(tx, organisationId, apiKeyId)).appId;
+  if (providerId !== null) found(await findProvider(tx, organisationId, providerId));
+  else found(await findDeployment(tx, organisationId, deploymentId ?? ""));
+  return organisationId;
 }
 
 /** Adds a budget. In mid-period it opens with what the ledger already holds for it. */
@@ -52,12 +59,13 @@ export async function createBudget(
   const values = parseInput(createBudgetInput, rest);
   const amounts = parseAmounts(values.limitAmount, values.overflowAmount);
   return changeOrganisation(deps, principal, organisationId, async (change) => {
-    const node = await nodeOfBudget(change, { ...values, organisationId });
+    const { providerId = null, deploymentId = null, perEndUser = false } = values;
+    const owned = { ...values, providerId, deploymentId, organisationId };
+    const node = await nodeOfBudget(change, owned);
     await change.require("budget.write", node);
     const consumer = found(await findConsumer(change.tx, organisationId, node));
     if (consumer.archivedAt !== null) throw invalidFields({ consumerId: "archived" });
-    const perEndUser = values.perEndUser ?? false;
-    const draft = { ...values, ...amounts, perEndUser, organisationId, id: newId("bud", change.nowMs) };
+    const draft = { ...owned, ...amounts, perEndUser, id: newId("bud", change.nowMs) };
     const opening = await openingFor(change, draft);
     const budget = await insertBudget(change.tx, { ...draft, ...opening, createdById: principal.userId });
     change.touch("budget", budget.id);
@@ -82,6 +90,9 @@ export async function updateBudget(
       throw new AppError("conflict", "The budget was changed by somebody else", {
         fields: { expectedVersion: before.limitVersion.toString() },
       });
+    }
+    if (isOfTarget(before) && ((parsed.ladder ?? null) !== null || (overflowAmount ?? "0") !== "0")) {
+      throw invalidFields({ ladder: "limit_only" });
     }
     const amounts = parseAmounts(
       limitAmount ?? before.limitAmount.toString(),
@@ -143,6 +154,11 @@ async function changeBudget(
     const { changes, verb } = await work(change, before);
     return rewriteBudget(change, before, changes, verb);
   });
+}
+
+/** Whether it says what may be spent at a provider, not by whom. */
+function isOfTarget({ providerId, deploymentId }: Budget): boolean {
+  return (providerId ?? deploymentId) !== null;
 }
 
 function countsTheSame(before: Budget, next: Budget): boolean {

@@ -55,8 +55,9 @@ export async function orphanEvent(
   const model = served?.modelName ?? orphan.upstreamModel;
   const call = { path, key, model };
   const usage = usageOf(billed);
+  const standsAt = [...path, key?.id, orphan.providerId, served?.deploymentId];
   const budgets = (await listBudgets(db.prisma, organisation.id)).filter((budget) =>
-    isCharged(budget, path, key, model),
+    isCharged(budget, standsAt, key, model),
   );
   const lines = budgets.map((budget): ChargedLine => ({
     b: budget.id,
@@ -136,12 +137,22 @@ const ORPHAN_FIELDS = {
   explanation: { rule: "provider-bill-orphan" },
 } satisfies Partial<UsageEvent>;
 
-function isCharged(budget: Budget, path: readonly string[], key: ApiKey | null, model: string): boolean {
+/** `standsAt`: everything that the call answered to, callers and provider. */
+function isCharged(
+  budget: Budget,
+  standsAt: readonly (string | undefined)[],
+  key: ApiKey | null,
+  model: string,
+): boolean {
   // Whose end user it was is not on a bill.
   if (budget.archivedAt !== null || budget.perEndUser) return false;
-  const isOnChain = budget.consumerId === null ? budget.apiKeyId === key?.id : path.includes(budget.consumerId);
+  const owner = budget.consumerId ?? budget.apiKeyId ?? budget.providerId ?? budget.deploymentId;
   const scope = { model, trafficClass: key?.trafficClass ?? "general", environment: key?.environment ?? "production" };
-  return isOnChain && budgetApplies({ ...budget, models: [...budget.models], classes: [...budget.classes] }, scope);
+  return (
+    owner !== null &&
+    standsAt.includes(owner) &&
+    budgetApplies({ ...budget, models: [...budget.models], classes: [...budget.classes] }, scope)
+  );
 }
 
 /** The rate of `from` in `to` in force then, also by way of the opposite row; null where there is none. */

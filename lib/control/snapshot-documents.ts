@@ -89,7 +89,9 @@ export function apiKeyDocumentOf(
 
 export function budgetDocumentOf(row: Budget): BudgetDocument | null {
   if (row.archivedAt !== null) return null;
+  const targetId = row.providerId ?? row.deploymentId;
   return {
+    ...(targetId === null ? {} : { targetId }),
     id: row.id,
     consumerId: row.consumerId,
     apiKeyId: row.apiKeyId,

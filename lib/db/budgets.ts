@@ -8,6 +8,8 @@ const select = {
   organisationId: true,
   consumerId: true,
   apiKeyId: true,
+  providerId: true,
+  deploymentId: true,
   name: true,
   meter: true,
   periodKind: true,
@@ -61,7 +63,18 @@ export async function insertBudget(
 }
 
 export type BudgetChanges = Partial<
-  Omit<Budget, "id" | "organisationId" | "consumerId" | "apiKeyId" | "limitVersion" | "meter" | "perEndUser">
+  Omit<
+    Budget,
+    | "id"
+    | "organisationId"
+    | "consumerId"
+    | "apiKeyId"
+    | "providerId"
+    | "deploymentId"
+    | "limitVersion"
+    | "meter"
+    | "perEndUser"
+  >
 >;
 
 /** Changes a budget and raises its version. The caller holds the organisation's lock and has compared the version. */

@@ -7,6 +7,8 @@ export interface BudgetRow {
   readonly id: string;
   readonly consumerId: string | null;
   readonly apiKeyId: string | null;
+  readonly providerId: string | null;
+  readonly deploymentId: string | null;
   readonly name: string;
   readonly meter: Meter;
   readonly periodKind: PeriodKind;
@@ -34,7 +36,8 @@ type BudgetSqlRow = Omit<BudgetRow, "limitAmount" | "overflowAmount" | "limitVer
 /** Every budget that is not archived, oldest first. */
 export async function listLiveBudgets(sql: SqlClient, organisationId: string): Promise<BudgetRow[]> {
   const { rows } = await sql.query<BudgetSqlRow>(
-    `SELECT id, consumer_id AS "consumerId", api_key_id AS "apiKeyId", name, meter, period_kind AS "periodKind",
+    `SELECT id, consumer_id AS "consumerId", api_key_id AS "apiKeyId", provider_id AS "providerId",
+            deployment_id AS "deploymentId", name, meter, period_kind AS "periodKind",
             limit_amount AS "limitAmount", overflow_amount AS "overflowAmount", enforcement, ladder, environment,
             models, classes, per_end_user AS "perEndUser", frozen_at IS NOT NULL AS frozen, limit_version AS "limitVersion",
             opening_period_id AS "openingPeriodId", opening_amount AS "openingAmount"

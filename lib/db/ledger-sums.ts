@@ -7,7 +7,15 @@ import { Prisma } from "./generated/client";
 
 type BudgetFilter = Pick<
   Budget,
-  "organisationId" | "consumerId" | "apiKeyId" | "meter" | "environment" | "models" | "classes"
+  | "organisationId"
+  | "consumerId"
+  | "apiKeyId"
+  | "providerId"
+  | "deploymentId"
+  | "meter"
+  | "environment"
+  | "models"
+  | "classes"
 >;
 
 /** What one entry counts for a meter. A correction moves tokens and money, but is no further request. */
@@ -27,6 +35,8 @@ export async function sumLedgerForBudget(tx: Tx, budget: BudgetFilter, period: P
   ];
   if (budget.consumerId !== null) conditions.push(Prisma.sql`consumer_path @> ARRAY[${budget.consumerId}]`);
   if (budget.apiKeyId !== null) conditions.push(Prisma.sql`api_key_id = ${budget.apiKeyId}`);
+  if (budget.providerId !== null) conditions.push(Prisma.sql`provider_id = ${budget.providerId}`);
+  if (budget.deploymentId !== null) conditions.push(Prisma.sql`deployment_id = ${budget.deploymentId}`);
   if (budget.environment !== null) conditions.push(Prisma.sql`environment = ${budget.environment}`);
   if (budget.classes.length > 0) conditions.push(Prisma.sql`traffic_class = ANY(${[...budget.classes]})`);
   if (budget.models.length > 0) {

@@ -58,6 +58,10 @@ export async function updateModel(
   return tx.model.update({ where: { id }, data: changes, select });
 }
 
+export async function findDeployment(tx: Tx, organisationId: string, id: string): Promise<Deployment | null> {
+  return tx.deployment.findFirst({ where: { id, organisationId }, select: deploymentSelect });
+}
+
 /** The deployment of this model at this provider under this upstream name; null when there is none. */
 export async function findDeploymentOf(
   tx: Tx,

@@ -196,11 +196,14 @@ export interface Grant {
   readonly createdById: string | null;
 }
 
+/** Stands at one of four: a consumer, a key, a provider or a deployment. */
 export interface Budget {
   readonly id: string;
   readonly organisationId: string;
   readonly consumerId: string | null;
   readonly apiKeyId: string | null;
+  readonly providerId: string | null;
+  readonly deploymentId: string | null;
   readonly name: string;
   readonly meter: Meter;
   readonly periodKind: PeriodKind;

@@ -93,6 +93,8 @@ export const budgetDocument = z.object({
   classes: z.array(z.string()),
   /** The limit is of each end user, who has a counter of his own (`endUserPeriodId`). */
   perEndUser: z.boolean().default(false),
+  /** Of the provider or deployment that it limits, whoever calls; absent where it stands at a consumer or key. */
+  targetId: z.string().optional(),
 });
 export type BudgetDocument = z.infer<typeof budgetDocument>;
 
