@@ -1,4 +1,6 @@
 /** The budget form's state, what it would mean, and the input it becomes. Pure. */
+import { alsoCheck, checkBy } from "@/components/format/checked";
+import type { Checked, FieldErrors } from "@/components/format/checked";
 import { createBudgetInput, updateBudgetInput } from "@/lib/contracts/budgets";
 import type { BudgetView, CreateBudgetInput, UpdateBudgetInput } from "@/lib/contracts/budgets";
 import { MoneyError, nanosToDecimal, parseDecimalToNanos } from "@/lib/domain/money";
@@ -21,8 +23,6 @@ export interface BudgetDraft {
   readonly classes: readonly string[];
   readonly perEndUser: boolean;
 }
-
-export type DraftErrors = Readonly<Record<string, string>>;
 
 export type AmountParse =
   { readonly ok: true; readonly amount: bigint } | { readonly ok: false; readonly error: string };
@@ -83,11 +83,9 @@ function listOf(text: string): string[] {
     .filter((part) => part !== "");
 }
 
-type Checked<T> = { readonly ok: true; readonly input: T } | { readonly ok: false; readonly errors: DraftErrors };
-
 function fieldsOf(draft: BudgetDraft): {
   readonly values: Record<string, unknown>;
-  readonly errors: Record<string, string>;
+  readonly errors: FieldErrors;
 } {
   const limit = parseAmount(draft.amount, draft.meter);
   const overflow = parseAmount(draft.overflow === "" ? "0" : draft.overflow, draft.meter);
@@ -108,27 +106,13 @@ function fieldsOf(draft: BudgetDraft): {
   return { values, errors };
 }
 
-function issuesOf(
-  issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
-): Record<string, string> {
-  return Object.fromEntries(issues.map((issue) => [String(issue.path[0] ?? ""), issue.message]));
-}
-
 export function toCreateInput(
   draft: BudgetDraft,
   target: { consumerId: string | null; apiKeyId: string | null },
 ): Checked<CreateBudgetInput> {
   const { values, errors } = fieldsOf(draft);
-  const parsed = createBudgetInput.safeParse({
-    ...values,
-    ...target,
-    meter: draft.meter,
-    perEndUser: draft.perEndUser,
-  });
-  const all = { ...(parsed.success ? {} : issuesOf(parsed.error.issues)), ...errors };
-  return parsed.success && Object.keys(all).length === 0
-    ? { ok: true, input: parsed.data }
-    : { ok: false, errors: all };
+  const input = { ...values, ...target, meter: draft.meter, perEndUser: draft.perEndUser };
+  return alsoCheck(checkBy(createBudgetInput, input), errors);
 }
 
 /** Only what differs from the budget as it was opened: another person's change of another field is not put back. */
@@ -138,11 +122,7 @@ export function toUpdateInput(draft: BudgetDraft, budget: BudgetView, version: s
   const changed = Object.fromEntries(
     Object.entries(values).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
   );
-  const parsed = updateBudgetInput.safeParse({ ...changed, expectedVersion: version });
-  const all = { ...(parsed.success ? {} : issuesOf(parsed.error.issues)), ...errors };
-  return parsed.success && Object.keys(all).length === 0
-    ? { ok: true, input: parsed.data }
-    : { ok: false, errors: all };
+  return alsoCheck(checkBy(updateBudgetInput, { ...changed, expectedVersion: version }), errors);
 }
 
 export interface DraftMeaning {

@@ -1,17 +1,13 @@
 "use client";
-import { TriangleAlert } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import { useState } from "react";
-import type { ReactElement, SyntheticEvent } from "react";
+import type { ReactElement } from "react";
+import type { FieldErrors } from "@/components/format/checked";
 import { amountOfMeter } from "@/components/format/money";
 import { ConsoleRequestError } from "@/components/query/console-fetch";
-import { useErrorText } from "@/components/query/use-error-text";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogClose, DrawerContent } from "@/components/ui/dialog";
-import { Notice } from "@/components/ui/notice";
+import { FormFrame } from "@/components/query/form-frame";
 import type { BudgetNode, BudgetTree, BudgetView } from "@/lib/contracts/budgets";
 import { draftOf, emptyDraft, toCreateInput, toUpdateInput } from "./budget-draft";
-import type { DraftErrors } from "./budget-draft";
 import { BudgetForm } from "./budget-form";
 import { useBudgetWrite, useDoneToast } from "./use-budgets";
 
@@ -23,34 +19,46 @@ interface DrawerProps {
   readonly onClose: () => void;
 }
 
-const FORM_ID = "budget-form";
-
 /** The budget as it stands now, when it is no longer the one that was opened. */
 function currentOf(tree: BudgetTree, budget: BudgetView): BudgetView {
   return tree.nodes.flatMap((node) => node.budgets).find((one) => one.id === budget.id) ?? budget;
 }
 
+/** What another person has made of the budget meanwhile. */
+function Conflict({ current }: { readonly current: BudgetView }): ReactElement {
+  const t = useTranslations("budgets");
+  const locale = useLocale();
+  return (
+    <>
+      <p className="font-medium">{t("conflictTitle")}</p>
+      <p>
+        {t("conflictBody", {
+          limit: amountOfMeter(current.limitAmount, current.meter, locale),
+          enforcement: t(`enforcementShort.${current.enforcement}`),
+        })}
+      </p>
+    </>
+  );
+}
+
 export function BudgetDrawer({ tree, node, budget, onClose }: DrawerProps): ReactElement {
   const t = useTranslations("budgets");
   const c = useTranslations("common");
-  const locale = useLocale();
-  const errorText = useErrorText();
   const done = useDoneToast();
   const write = useBudgetWrite();
   const [draft, setDraft] = useState(() => (budget === null ? emptyDraft(node.name) : draftOf(budget)));
-  const [errors, setErrors] = useState<DraftErrors>({});
+  const [errors, setErrors] = useState<FieldErrors>({});
   const [version, setVersion] = useState(budget?.version ?? "");
   const isConflict = write.error instanceof ConsoleRequestError && write.error.code === "conflict";
 
-  function submit(event: SyntheticEvent): void {
-    event.preventDefault();
+  function submit(): void {
     const target =
       node.kind === "key" ? { consumerId: null, apiKeyId: node.id } : { consumerId: node.id, apiKeyId: null };
     // After a conflict the person has seen the other change; saving again is meant against that state.
     const seen = isConflict && budget !== null ? currentOf(tree, budget).version : version;
     const checked = budget === null ? toCreateInput(draft, target) : toUpdateInput(draft, budget, seen);
     setErrors(checked.ok ? {} : checked.errors);
-    if (!checked.ok || write.isPending) return;
+    if (!checked.ok) return;
     setVersion(seen);
     const request =
       budget === null
@@ -69,48 +77,25 @@ export function BudgetDrawer({ tree, node, budget, onClose }: DrawerProps): Reac
 
   const current = budget === null ? null : currentOf(tree, budget);
   return (
-    <Dialog open onOpenChange={(open) => (open ? undefined : onClose())}>
-      <DrawerContent
-        title={t(budget === null ? "createTitle" : "editTitle")}
-        description={`${t(`kinds.${node.kind}`)} · ${node.name}`}
-        footer={
-          <>
-            <DialogClose asChild>
-              <Button>{c("cancel")}</Button>
-            </DialogClose>
-            <Button type="submit" form={FORM_ID} variant="primary" disabled={write.isPending}>
-              {write.isPending ? c("saving") : budget === null ? t("createAction") : c("save")}
-            </Button>
-          </>
-        }
-      >
-        <form id={FORM_ID} noValidate onSubmit={submit} className="grid gap-5">
-          {write.error === null ? null : (
-            <Notice tone="danger" role="alert" icon={<TriangleAlert aria-hidden className="text-danger" />}>
-              {isConflict && current !== null ? (
-                <>
-                  <p className="font-medium">{t("conflictTitle")}</p>
-                  <p>
-                    {t("conflictBody", {
-                      limit: amountOfMeter(current.limitAmount, current.meter, locale),
-                      enforcement: t(`enforcementShort.${current.enforcement}`),
-                    })}
-                  </p>
-                </>
-              ) : (
-                errorText(write.error)
-              )}
-            </Notice>
-          )}
-          <BudgetForm
-            tree={tree}
-            budget={current}
-            draft={draft}
-            errors={errors}
-            onChange={(change) => setDraft((before) => ({ ...before, ...change }))}
-          />
-        </form>
-      </DrawerContent>
-    </Dialog>
+    <FormFrame
+      shape="drawer"
+      title={t(budget === null ? "createTitle" : "editTitle")}
+      description={`${t(`kinds.${node.kind}`)} · ${node.name}`}
+      submitLabel={budget === null ? t("createAction") : c("save")}
+      isPending={write.isPending}
+      error={write.error}
+      errors={errors}
+      {...(isConflict && current !== null ? { said: <Conflict current={current} /> } : {})}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <BudgetForm
+        tree={tree}
+        budget={current}
+        draft={draft}
+        errors={errors}
+        onChange={(change) => setDraft((before) => ({ ...before, ...change }))}
+      />
+    </FormFrame>
   );
 }

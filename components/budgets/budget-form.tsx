@@ -2,6 +2,7 @@
 import { TriangleAlert } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import type { ReactElement } from "react";
+import type { FieldErrors } from "@/components/format/checked";
 import { amountOfMeter, percentText } from "@/components/format/money";
 import { resetText, zoneText } from "@/components/format/time";
 import { useFieldText } from "@/components/query/use-error-text";
@@ -11,7 +12,7 @@ import type { BudgetTree, BudgetView } from "@/lib/contracts/budgets";
 import { PERIOD_KINDS } from "@/lib/domain/period";
 import { ENFORCEMENTS, ENVIRONMENTS, METERS } from "@/lib/domain/snapshot";
 import { meaningOf } from "./budget-draft";
-import type { BudgetDraft, DraftErrors } from "./budget-draft";
+import type { BudgetDraft } from "./budget-draft";
 import { useBudgetWords } from "./use-budget-words";
 
 interface FormProps {
@@ -19,7 +20,7 @@ interface FormProps {
   /** The budget being changed; null for a new one. */
   readonly budget: BudgetView | null;
   readonly draft: BudgetDraft;
-  readonly errors: DraftErrors;
+  readonly errors: FieldErrors;
   readonly onChange: (change: Partial<BudgetDraft>) => void;
 }
 

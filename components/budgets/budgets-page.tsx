@@ -4,12 +4,12 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import type { ReactElement } from "react";
 import { zoneText } from "@/components/format/time";
-import { QueryError } from "@/components/query/query-error";
+import { QueryView } from "@/components/query/query-view";
 import { PageHeader } from "@/components/shell/page-header";
 import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/card";
 import { EmptyState, Notice } from "@/components/ui/notice";
-import { Skeleton } from "@/components/ui/skeleton";
+import { SkeletonRows } from "@/components/ui/skeleton";
 import type { BudgetTree } from "@/lib/contracts/budgets";
 import type { BudgetPanel } from "./budget-actions";
 import { BudgetDrawer } from "./budget-drawer";
@@ -86,19 +86,17 @@ function Tree({ tree }: { readonly tree: BudgetTree }): ReactElement {
 
 export function BudgetsPage(): ReactElement {
   const t = useTranslations("budgets");
-  const { data: tree, error, refetch } = useBudgetTree();
+  const found = useBudgetTree();
+  const tree = found.data;
   return (
     <>
       <PageHeader
         title={t("title")}
         lead={tree === undefined ? t("lead") : `${t("lead")} ${zoneText(tree.readAtMs, tree.organisation.timeZone)}`}
       />
-      {error === null ? null : (
-        <div className="mb-4">
-          <QueryError error={error} onRetry={() => void refetch()} />
-        </div>
-      )}
-      {tree === undefined ? error === null ? <Skeleton className="h-96" /> : null : <Tree tree={tree} />}
+      <QueryView query={found} skeleton={<SkeletonRows />}>
+        {(shown) => <Tree tree={shown} />}
+      </QueryView>
     </>
   );
 }

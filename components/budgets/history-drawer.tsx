@@ -4,10 +4,9 @@ import type { ReactElement } from "react";
 import { Ago } from "@/components/format/figures";
 import { amountOfMeter } from "@/components/format/money";
 import { dateTimeText } from "@/components/format/time";
-import { QueryError } from "@/components/query/query-error";
-import { Dialog, DrawerContent } from "@/components/ui/dialog";
-import { EmptyState } from "@/components/ui/notice";
-import { Skeleton } from "@/components/ui/skeleton";
+import { QueryView } from "@/components/query/query-view";
+import { DialogFrame } from "@/components/ui/dialog";
+import { SkeletonCards } from "@/components/ui/skeleton";
 import type { BudgetHistoryEntry, BudgetTree, BudgetView } from "@/lib/contracts/budgets";
 import { useBudgetWords } from "./use-budget-words";
 import { useBudgetHistory } from "./use-budgets";
@@ -85,27 +84,22 @@ function Entry({
 
 export function HistoryDrawer({ tree, budget, onClose }: HistoryProps): ReactElement {
   const t = useTranslations("budgets");
-  const { data, error, refetch } = useBudgetHistory(budget.id);
+  const found = useBudgetHistory(budget.id);
   return (
-    <Dialog open onOpenChange={(open) => (open ? undefined : onClose())}>
-      <DrawerContent title={t("historyTitle", { name: budget.name })}>
-        {error !== null ? (
-          <QueryError error={error} onRetry={() => void refetch()} />
-        ) : data === undefined ? (
-          <div aria-busy className="grid gap-3">
-            <Skeleton className="h-14" />
-            <Skeleton className="h-14" />
-          </div>
-        ) : data.entries.length === 0 ? (
-          <EmptyState title={t("historyEmpty")} body="" />
-        ) : (
+    <DialogFrame shape="drawer" onClose={onClose} title={t("historyTitle", { name: budget.name })}>
+      <QueryView
+        query={found}
+        skeleton={<SkeletonCards count={2} />}
+        empty={({ entries }) => (entries.length === 0 ? { title: t("historyEmpty") } : null)}
+      >
+        {({ entries }) => (
           <ol className="text-sm">
-            {data.entries.map((entry) => (
+            {entries.map((entry) => (
               <Entry key={entry.auditId} entry={entry} tree={tree} budget={budget} />
             ))}
           </ol>
         )}
-      </DrawerContent>
-    </Dialog>
+      </QueryView>
+    </DialogFrame>
   );
 }

@@ -1,12 +1,12 @@
 "use client";
 import { useLocale, useTranslations } from "next-intl";
 import { useState } from "react";
-import type { ReactElement, SyntheticEvent } from "react";
+import type { ReactElement } from "react";
+import { checkBy } from "@/components/format/checked";
+import type { FieldErrors } from "@/components/format/checked";
 import { dateText } from "@/components/format/time";
-import { ConsoleRequestError } from "@/components/query/console-fetch";
-import { useErrorText, useFieldText } from "@/components/query/use-error-text";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogClose, DrawerContent } from "@/components/ui/dialog";
+import { FormFrame } from "@/components/query/form-frame";
+import { fieldErrorsOf, useFieldText } from "@/components/query/use-error-text";
 import { Choice, Field, Input, Select, Textarea } from "@/components/ui/field";
 import { Notice } from "@/components/ui/notice";
 import { createApiKeyInput } from "@/lib/contracts/keys";
@@ -22,7 +22,6 @@ interface CreateProps {
   readonly onSecret: (secret: string) => void;
 }
 
-const FORM_ID = "create-key-form";
 const DAY_MS = 86_400_000;
 const EXPIRY_DAYS = [30, 90, 180, 365, 0] as const;
 const DEFAULT_EXPIRY_DAYS = 90;
@@ -50,7 +49,7 @@ function MainFields({
 }: {
   readonly list: ApiKeyList;
   readonly draft: Draft;
-  readonly errors: Readonly<Record<string, string>>;
+  readonly errors: FieldErrors;
   readonly onChange: (change: Partial<Draft>) => void;
 }): ReactElement {
   const t = useTranslations("keys");
@@ -147,15 +146,13 @@ function ScopeFields({
 
 export function CreateKeyDrawer({ list, onClose, onSecret }: CreateProps): ReactElement {
   const t = useTranslations("keys");
-  const c = useTranslations("common");
   const b = useTranslations("budgets");
   const locale = useLocale();
-  const errorText = useErrorText();
   const fieldText = useFieldText();
   const className = useClassName();
   const write = useSecretWrite();
   const [openedMs] = useState(() => Date.now());
-  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
+  const [errors, setErrors] = useState<FieldErrors>({});
   const [draft, setDraft] = useState<Draft>({
     appId: list.apps[0]?.id ?? "",
     name: "",
@@ -168,92 +165,76 @@ export function CreateKeyDrawer({ list, onClose, onSecret }: CreateProps): React
   const onChange = (change: Partial<Draft>): void => setDraft((before) => ({ ...before, ...change }));
   const expiresAtMs = draft.expiryDays === 0 ? null : openedMs + draft.expiryDays * DAY_MS;
 
-  function submit(event: SyntheticEvent): void {
-    event.preventDefault();
+  function submit(): void {
     const { expiryDays: _days, ips, ...values } = draft;
     const allowedIps = ips.split(/[\s,，]+/u).filter((part) => part !== "");
-    const input = createApiKeyInput.safeParse({ ...values, entitledClasses: [], expiresAtMs, allowedIps });
-    if (!input.success) {
-      setErrors(Object.fromEntries(input.error.issues.map((issue) => [String(issue.path[0] ?? ""), issue.message])));
-      return;
-    }
-    setErrors({});
-    if (write.isPending) return;
+    const checked = checkBy(createApiKeyInput, { ...values, entitledClasses: [], expiresAtMs, allowedIps });
+    setErrors(checked.ok ? {} : checked.errors);
+    if (!checked.ok) return;
     write.mutate(
-      { kind: "create", input: input.data },
+      { kind: "create", input: checked.input },
       {
         onSuccess: (result) => onSecret(result.secret),
-        onError: (error) => setErrors(error instanceof ConsoleRequestError ? error.fields : {}),
+        onError: (error) => setErrors(fieldErrorsOf(error)),
       },
     );
   }
 
   const app = list.apps.find((one) => one.id === draft.appId);
   return (
-    <Dialog open onOpenChange={(open) => (open ? undefined : onClose())}>
-      <DrawerContent
-        title={t("createTitle")}
-        description={t("createLead")}
-        footer={
-          <>
-            <DialogClose asChild>
-              <Button>{c("cancel")}</Button>
-            </DialogClose>
-            <Button type="submit" form={FORM_ID} variant="primary" disabled={write.isPending}>
-              {write.isPending ? t("creating") : t("createAction")}
-            </Button>
-          </>
-        }
-      >
-        <form id={FORM_ID} noValidate onSubmit={submit} className="grid gap-5">
-          {write.error === null ? null : (
-            <Notice tone="danger" role="alert">
-              {errorText(write.error)}
-            </Notice>
-          )}
-          <MainFields list={list} draft={draft} errors={errors} onChange={onChange} />
-          <Field label={t("field.expiry")} error={fieldText(errors["expiresAtMs"])}>
-            {(attributes) => (
-              <Select
-                {...attributes}
-                value={draft.expiryDays}
-                onChange={(event) => onChange({ expiryDays: Number(event.target.value) })}
-              >
-                {EXPIRY_DAYS.map((days) => (
-                  <option key={days} value={days}>
-                    {days === 0
-                      ? t("never")
-                      : t("inDays", {
-                          days,
-                          date: dateText(openedMs + days * DAY_MS, locale, list.organisation.timeZone),
-                        })}
-                  </option>
-                ))}
-              </Select>
-            )}
-          </Field>
-          <Field label={t("field.ips")} hint={t("hint.ips")} error={fieldText(errors["allowedIps"])}>
-            {(attributes) => (
-              <Textarea
-                {...attributes}
-                className="font-mono text-[0.8125rem]"
-                value={draft.ips}
-                placeholder="10.0.0.0/8"
-                onChange={(event) => onChange({ ips: event.target.value })}
-              />
-            )}
-          </Field>
-          <ScopeFields chosen={draft.scopes} onChange={(scopes) => onChange({ scopes })} />
-          <Notice>
-            {t(expiresAtMs === null ? "summaryForever" : "summary", {
-              app: app?.name ?? "–",
-              environment: b(`environments.${draft.environment}`),
-              class: className(draft.trafficClass),
-              date: expiresAtMs === null ? "" : dateText(expiresAtMs, locale, list.organisation.timeZone),
-            })}
-          </Notice>
-        </form>
-      </DrawerContent>
-    </Dialog>
+    <FormFrame
+      shape="drawer"
+      title={t("createTitle")}
+      description={t("createLead")}
+      submitLabel={t("createAction")}
+      pendingLabel={t("creating")}
+      isPending={write.isPending}
+      error={write.error}
+      errors={errors}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <MainFields list={list} draft={draft} errors={errors} onChange={onChange} />
+      <Field label={t("field.expiry")} error={fieldText(errors["expiresAtMs"])}>
+        {(attributes) => (
+          <Select
+            {...attributes}
+            value={draft.expiryDays}
+            onChange={(event) => onChange({ expiryDays: Number(event.target.value) })}
+          >
+            {EXPIRY_DAYS.map((days) => (
+              <option key={days} value={days}>
+                {days === 0
+                  ? t("never")
+                  : t("inDays", {
+                      days,
+                      date: dateText(openedMs + days * DAY_MS, locale, list.organisation.timeZone),
+                    })}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      <Field label={t("field.ips")} hint={t("hint.ips")} error={fieldText(errors["allowedIps"])}>
+        {(attributes) => (
+          <Textarea
+            {...attributes}
+            className="font-mono text-[0.8125rem]"
+            value={draft.ips}
+            placeholder="10.0.0.0/8"
+            onChange={(event) => onChange({ ips: event.target.value })}
+          />
+        )}
+      </Field>
+      <ScopeFields chosen={draft.scopes} onChange={(scopes) => onChange({ scopes })} />
+      <Notice>
+        {t(expiresAtMs === null ? "summaryForever" : "summary", {
+          app: app?.name ?? "–",
+          environment: b(`environments.${draft.environment}`),
+          class: className(draft.trafficClass),
+          date: expiresAtMs === null ? "" : dateText(expiresAtMs, locale, list.organisation.timeZone),
+        })}
+      </Notice>
+    </FormFrame>
   );
 }

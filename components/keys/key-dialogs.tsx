@@ -2,13 +2,11 @@
 import { TriangleAlert } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import { useState } from "react";
-import type { ReactElement, SyntheticEvent } from "react";
+import type { ReactElement } from "react";
 import { toast } from "sonner";
 import { countText } from "@/components/format/money";
 import { relativeText } from "@/components/format/time";
-import { useErrorText } from "@/components/query/use-error-text";
-import { Button } from "@/components/ui/button";
-import { Dialog, DialogClose, DialogContent } from "@/components/ui/dialog";
+import { FormFrame } from "@/components/query/form-frame";
 import { Choice, Field, Input } from "@/components/ui/field";
 import { Notice } from "@/components/ui/notice";
 import { ROTATION_GRACE_SECONDS } from "@/lib/contracts/keys";
@@ -25,13 +23,10 @@ const DEFAULT_GRACE_SECONDS = 86_400;
 
 export function RotateDialog({ apiKey, onClose, onSecret }: RotateProps): ReactElement {
   const t = useTranslations("keys");
-  const c = useTranslations("common");
-  const errorText = useErrorText();
   const write = useSecretWrite();
   const [grace, setGrace] = useState<number>(DEFAULT_GRACE_SECONDS);
 
   function submit(): void {
-    if (write.isPending) return;
     write.mutate(
       { kind: "rotate", keyId: apiKey.id, graceSeconds: grace },
       { onSuccess: (result) => onSecret(result.secret) },
@@ -39,41 +34,31 @@ export function RotateDialog({ apiKey, onClose, onSecret }: RotateProps): ReactE
   }
 
   return (
-    <Dialog open onOpenChange={(open) => (open ? undefined : onClose())}>
-      <DialogContent
-        title={t("rotateTitle", { name: apiKey.name })}
-        description={t("rotateLead")}
-        footer={
-          <>
-            <DialogClose asChild>
-              <Button>{c("cancel")}</Button>
-            </DialogClose>
-            <Button variant="primary" disabled={write.isPending} onClick={submit}>
-              {write.isPending ? t("rotating") : t("rotateAction")}
-            </Button>
-          </>
-        }
-      >
-        {write.error === null ? null : (
-          <Notice tone="danger" role="alert" className="mb-3">
-            {errorText(write.error)}
-          </Notice>
-        )}
-        <fieldset>
-          <legend className="mb-1 text-[0.8125rem] font-medium">{t("graceLegend")}</legend>
-          {ROTATION_GRACE_SECONDS.map((seconds) => (
-            <Choice
-              key={seconds}
-              type="radio"
-              name="grace"
-              label={t(`grace.${String(seconds) as "0"}`)}
-              checked={grace === seconds}
-              onChange={() => setGrace(seconds)}
-            />
-          ))}
-        </fieldset>
-      </DialogContent>
-    </Dialog>
+    <FormFrame
+      shape="dialog"
+      title={t("rotateTitle", { name: apiKey.name })}
+      description={t("rotateLead")}
+      submitLabel={t("rotateAction")}
+      pendingLabel={t("rotating")}
+      isPending={write.isPending}
+      error={write.error}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <fieldset>
+        <legend className="mb-1 text-[0.8125rem] font-medium">{t("graceLegend")}</legend>
+        {ROTATION_GRACE_SECONDS.map((seconds) => (
+          <Choice
+            key={seconds}
+            type="radio"
+            name="grace"
+            label={t(`grace.${String(seconds) as "0"}`)}
+            checked={grace === seconds}
+            onChange={() => setGrace(seconds)}
+          />
+        ))}
+      </fieldset>
+    </FormFrame>
   );
 }
 
@@ -83,21 +68,15 @@ interface RevokeProps {
   readonly onClose: () => void;
 }
 
-const FORM_ID = "revoke-form";
-
 /** A grave act: the effect is stated with numbers, and the key's name has to be typed. */
 export function RevokeDialog({ apiKey, nowMs, onClose }: RevokeProps): ReactElement {
   const t = useTranslations("keys");
-  const c = useTranslations("common");
   const locale = useLocale();
-  const errorText = useErrorText();
   const revoke = useRevoke();
   const [name, setName] = useState("");
   const matches = name.trim() === apiKey.name;
 
-  function submit(event: SyntheticEvent): void {
-    event.preventDefault();
-    if (!matches || revoke.isPending) return;
+  function submit(): void {
     revoke.mutate(
       { keyId: apiKey.id, confirmName: name.trim() },
       {
@@ -110,52 +89,42 @@ export function RevokeDialog({ apiKey, nowMs, onClose }: RevokeProps): ReactElem
   }
 
   return (
-    <Dialog open onOpenChange={(open) => (open ? undefined : onClose())}>
-      <DialogContent
-        title={t("revokeTitle", { name: apiKey.name })}
-        description={t("revokeLead")}
-        footer={
-          <>
-            <DialogClose asChild>
-              <Button>{c("cancel")}</Button>
-            </DialogClose>
-            <Button type="submit" form={FORM_ID} variant="danger" disabled={!matches || revoke.isPending}>
-              {revoke.isPending ? t("revoking") : t("revokeAction")}
-            </Button>
-          </>
-        }
-      >
-        <form id={FORM_ID} onSubmit={submit} className="grid gap-4">
-          {revoke.error === null ? null : (
-            <Notice tone="danger" role="alert">
-              {errorText(revoke.error)}
-            </Notice>
-          )}
-          <Notice tone="warn" icon={<TriangleAlert aria-hidden className="text-warn-ink" />}>
-            <p>
-              {apiKey.requestsLastDay === 0
-                ? t("revokeUnused")
-                : t("revokeUsed", { count: countText(apiKey.requestsLastDay, locale), app: apiKey.appName })}
-            </p>
-            {apiKey.lastUsedAtMs === null ? null : (
-              <p className="text-[0.8125rem] text-soft">
-                {t("revokeLastUsed", { ago: relativeText(apiKey.lastUsedAtMs, nowMs, locale) })}
-              </p>
-            )}
-          </Notice>
-          <Field label={t("revokeType", { name: apiKey.name })}>
-            {(attributes) => (
-              <Input
-                {...attributes}
-                autoComplete="off"
-                spellCheck={false}
-                value={name}
-                onChange={(event) => setName(event.target.value)}
-              />
-            )}
-          </Field>
-        </form>
-      </DialogContent>
-    </Dialog>
+    <FormFrame
+      shape="dialog"
+      title={t("revokeTitle", { name: apiKey.name })}
+      description={t("revokeLead")}
+      submitLabel={t("revokeAction")}
+      pendingLabel={t("revoking")}
+      isDanger
+      canSubmit={matches}
+      isPending={revoke.isPending}
+      error={revoke.error}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <Notice tone="warn" icon={<TriangleAlert aria-hidden className="text-warn-ink" />}>
+        <p>
+          {apiKey.requestsLastDay === 0
+            ? t("revokeUnused")
+            : t("revokeUsed", { count: countText(apiKey.requestsLastDay, locale), app: apiKey.appName })}
+        </p>
+        {apiKey.lastUsedAtMs === null ? null : (
+          <p className="text-[0.8125rem] text-soft">
+            {t("revokeLastUsed", { ago: relativeText(apiKey.lastUsedAtMs, nowMs, locale) })}
+          </p>
+        )}
+      </Notice>
+      <Field label={t("revokeType", { name: apiKey.name })}>
+        {(attributes) => (
+          <Input
+            {...attributes}
+            autoComplete="off"
+            spellCheck={false}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+        )}
+      </Field>
+    </FormFrame>
   );
 }

@@ -3,14 +3,14 @@ import { KeyRound, Search } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import type { ReactElement } from "react";
-import { QueryError } from "@/components/query/query-error";
+import { QueryView } from "@/components/query/query-view";
 import { useDebounced } from "@/components/query/use-debounced";
 import { PageHeader } from "@/components/shell/page-header";
 import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/card";
 import { Input, Select } from "@/components/ui/field";
 import { EmptyState } from "@/components/ui/notice";
-import { Skeleton } from "@/components/ui/skeleton";
+import { SkeletonRows } from "@/components/ui/skeleton";
 import { API_KEY_STATES } from "@/lib/contracts/keys";
 import type { ApiKeyList, ApiKeyListQuery } from "@/lib/contracts/keys";
 import { CreateKeyDrawer } from "./create-key-drawer";
@@ -149,7 +149,7 @@ export function KeysPage(): ReactElement {
   const [secret, setSecret] = useState<string | null>(null);
   const text = useDebounced(filter.text.trim());
   const found = useApiKeys({ q: text, state: filter.state });
-  const { data, error, refetch, dataUpdatedAt, fetchNextPage, hasNextPage, isFetchingNextPage } = found;
+  const { data, dataUpdatedAt, fetchNextPage, hasNextPage, isFetchingNextPage } = found;
   // What is true of the whole list (how many, which apps) is newest in the page read last.
   const newest = data?.pages.at(-1);
   const list = newest === undefined ? undefined : { ...newest, keys: data?.pages.flatMap((page) => page.keys) ?? [] };
@@ -167,20 +167,11 @@ export function KeysPage(): ReactElement {
         }
       />
       <Filters filter={filter} onChange={(change) => setFilter((before) => ({ ...before, ...change }))} />
-      {error === null ? null : (
-        <div className="mb-4">
-          <QueryError error={error} onRetry={() => void refetch()} />
-        </div>
-      )}
-      {list === undefined ? (
-        error === null ? (
-          <Skeleton className="h-96" />
-        ) : null
-      ) : (
-        <>
+      <QueryView query={{ ...found, data: list }} skeleton={<SkeletonRows />}>
+        {(shown) => (
           <Card>
             <Rows
-              list={list}
+              list={shown}
               filter={filter}
               nowMs={dataUpdatedAt}
               onOpen={setPanel}
@@ -188,17 +179,19 @@ export function KeysPage(): ReactElement {
               more={hasNextPage ? { fetch: () => void fetchNextPage(), isBusy: isFetchingNextPage } : null}
             />
           </Card>
-          <Panel
-            panel={panel}
-            list={list}
-            nowMs={dataUpdatedAt}
-            onClose={() => setPanel(null)}
-            onSecret={(value) => {
-              setPanel(null);
-              setSecret(value);
-            }}
-          />
-        </>
+        )}
+      </QueryView>
+      {list === undefined ? null : (
+        <Panel
+          panel={panel}
+          list={list}
+          nowMs={dataUpdatedAt}
+          onClose={() => setPanel(null)}
+          onSecret={(value) => {
+            setPanel(null);
+            setSecret(value);
+          }}
+        />
       )}
       {secret === null ? null : <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
     </>

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useEffect, useRef, useState } from "react";
 import type { ReactElement } from "react";
 import { Button } from "@/components/ui/button";
-import { Dialog, DialogContent } from "@/components/ui/dialog";
+import { DialogFrame } from "@/components/ui/dialog";
 import { Choice } from "@/components/ui/field";
 
 interface SecretDialogProps {
@@ -42,50 +42,47 @@ export function SecretDialog({ secret, onClose }: SecretDialogProps): ReactEleme
   }
 
   return (
-    <Dialog open>
-      <DialogContent
-        hideClose
-        className="md:max-w-lg"
-        title={t("onceTitle")}
-        description={t("onceLead")}
-        onEscapeKeyDown={(event) => event.preventDefault()}
-        onInteractOutside={(event) => event.preventDefault()}
-        footer={
-          <Button variant="primary" disabled={!stored} onClick={onClose}>
-            {t("onceDone")}
+    <DialogFrame
+      shape="dialog"
+      onClose={null}
+      className="md:max-w-lg"
+      title={t("onceTitle")}
+      description={t("onceLead")}
+      footer={
+        <Button variant="primary" disabled={!stored} onClick={onClose}>
+          {t("onceDone")}
+        </Button>
+      }
+    >
+      <div className="grid gap-3">
+        <input
+          ref={field}
+          readOnly
+          value={secret}
+          aria-label={t("onceField")}
+          data-testid="api-key-secret"
+          onFocus={(event) => event.currentTarget.select()}
+          className="h-11 w-full rounded-md border border-line-strong/60 bg-sunken px-3 font-mono text-[0.8125rem]"
+        />
+        <div className="flex flex-wrap gap-2">
+          <Button onClick={() => void copy()}>
+            {copied ? <Check aria-hidden className="text-good" /> : <Copy aria-hidden />}
+            {t(copied ? "onceCopied" : "onceCopy")}
           </Button>
-        }
-      >
-        <div className="grid gap-3">
-          <input
-            ref={field}
-            readOnly
-            value={secret}
-            aria-label={t("onceField")}
-            data-testid="api-key-secret"
-            onFocus={(event) => event.currentTarget.select()}
-            className="h-11 w-full rounded-md border border-line-strong/60 bg-sunken px-3 font-mono text-[0.8125rem]"
-          />
-          <div className="flex flex-wrap gap-2">
-            <Button onClick={() => void copy()}>
-              {copied ? <Check aria-hidden className="text-good" /> : <Copy aria-hidden />}
-              {t(copied ? "onceCopied" : "onceCopy")}
-            </Button>
-            <Button onClick={() => download(secret)}>
-              <Download aria-hidden /> {t("onceDownload")}
-            </Button>
-          </div>
-          <p aria-live="polite" className="sr-only">
-            {copied ? t("onceCopied") : ""}
-          </p>
-          <Choice
-            type="checkbox"
-            label={t("onceStored")}
-            checked={stored}
-            onChange={(event) => setStored(event.target.checked)}
-          />
+          <Button onClick={() => download(secret)}>
+            <Download aria-hidden /> {t("onceDownload")}
+          </Button>
         </div>
-      </DialogContent>
-    </Dialog>
+        <p aria-live="polite" className="sr-only">
+          {copied ? t("onceCopied") : ""}
+        </p>
+        <Choice
+          type="checkbox"
+          label={t("onceStored")}
+          checked={stored}
+          onChange={(event) => setStored(event.target.checked)}
+        />
+      </div>
+    </DialogFrame>
   );
 }

@@ -3,7 +3,7 @@ import { TriangleAlert } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import type { ReactElement } from "react";
 import { clockText, relativeText, zoneText } from "@/components/format/time";
-import { QueryError } from "@/components/query/query-error";
+import { QueryView } from "@/components/query/query-view";
 import { PageHeader } from "@/components/shell/page-header";
 import { Notice } from "@/components/ui/notice";
 import { Skeleton } from "@/components/ui/skeleton";
@@ -54,7 +54,7 @@ function Freshness({ view, stale }: { readonly view: Overview; readonly stale: b
 
 function Loading(): ReactElement {
   return (
-    <div className="grid gap-4" aria-busy>
+    <div className="grid gap-4">
       <Skeleton className="h-32" />
       <Skeleton className="h-80" />
       <Skeleton className="h-64" />
@@ -64,42 +64,36 @@ function Loading(): ReactElement {
 
 export function OverviewPage(): ReactElement {
   const t = useTranslations("overview");
-  const { data: view, error, refetch } = useOverview();
+  const found = useOverview();
+  const view = found.data;
   return (
     <>
       {view?.organisation.isSample === true ? <SampleBanner canRemove={view.canRemoveSample} /> : null}
       <PageHeader
         title={t("title")}
-        lead={view === undefined ? undefined : <Freshness view={view} stale={error !== null} />}
+        lead={view === undefined ? undefined : <Freshness view={view} stale={found.error !== null} />}
       />
-      {error === null ? null : (
-        <div className="mb-4">
-          <QueryError error={error} onRetry={() => void refetch()} />
-        </div>
-      )}
-      {view === undefined ? (
-        error === null ? (
-          <Loading />
-        ) : null
-      ) : (
-        <div className="grid gap-4">
-          {view.live ? null : (
-            <Notice tone="warn" role="status" icon={<TriangleAlert aria-hidden className="text-warn-ink" />}>
-              {t("notLive")}
-            </Notice>
-          )}
-          <FiguresRow view={view} />
-          <div className="grid gap-4 xl:grid-cols-[minmax(0,1.7fr)_minmax(0,1fr)]">
-            <SpendChart view={view} />
-            <DepartmentSpend view={view} />
+      <QueryView query={found} skeleton={<Loading />}>
+        {(shown) => (
+          <div className="grid gap-4">
+            {shown.live ? null : (
+              <Notice tone="warn" role="status" icon={<TriangleAlert aria-hidden className="text-warn-ink" />}>
+                {t("notLive")}
+              </Notice>
+            )}
+            <FiguresRow view={shown} />
+            <div className="grid gap-4 xl:grid-cols-[minmax(0,1.7fr)_minmax(0,1fr)]">
+              <SpendChart view={shown} />
+              <DepartmentSpend view={shown} />
+            </div>
+            <BudgetList view={shown} />
+            <div className="grid gap-4 xl:grid-cols-[minmax(0,1.7fr)_minmax(0,1fr)]">
+              <ModelSpend view={shown} />
+              <LastRefusals view={shown} />
+            </div>
           </div>
-          <BudgetList view={view} />
-          <div className="grid gap-4 xl:grid-cols-[minmax(0,1.7fr)_minmax(0,1fr)]">
-            <ModelSpend view={view} />
-            <LastRefusals view={view} />
-          </div>
-        </div>
-      )}
+        )}
+      </QueryView>
     </>
   );
 }

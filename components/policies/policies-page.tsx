@@ -6,9 +6,9 @@ import { useRouter } from "next/navigation";
 import { useState } from "react";
 import type { ReactElement } from "react";
 import { dateTimeText } from "@/components/format/time";
-import { FormDrawer } from "@/components/query/form-drawer";
+import { FormFrame } from "@/components/query/form-frame";
 import { queryKeys } from "@/components/query/keys";
-import { QueryError } from "@/components/query/query-error";
+import { QueryView } from "@/components/query/query-view";
 import { useConsoleWrite } from "@/components/query/use-console-write";
 import { fieldErrorsOf, useFieldText } from "@/components/query/use-error-text";
 import { PageHeader } from "@/components/shell/page-header";
@@ -16,8 +16,7 @@ import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/card";
 import { Field, Input } from "@/components/ui/field";
-import { EmptyState } from "@/components/ui/notice";
-import { Skeleton } from "@/components/ui/skeleton";
+import { SkeletonRows } from "@/components/ui/skeleton";
 import type { PolicyList, PolicyView } from "@/lib/contracts/policies";
 import { activeVersionOf, usePolicies } from "./use-policies";
 
@@ -42,7 +41,8 @@ function CreateDrawer({ onClose }: { readonly onClose: () => void }): ReactEleme
     );
   }
   return (
-    <FormDrawer
+    <FormFrame
+      shape="drawer"
       title={t("create")}
       description={t("createLead")}
       submitLabel={t("create")}
@@ -57,7 +57,7 @@ function CreateDrawer({ onClose }: { readonly onClose: () => void }): ReactEleme
           <Input {...attributes} value={name} maxLength={80} onChange={(event) => setName(event.target.value)} />
         )}
       </Field>
-    </FormDrawer>
+    </FormFrame>
   );
 }
 
@@ -99,10 +99,10 @@ function Row({ policy, list }: { readonly policy: PolicyView; readonly list: Pol
 
 export function PoliciesPage(): ReactElement {
   const t = useTranslations("policies");
-  const { data: list, error, refetch } = usePolicies();
+  const found = usePolicies();
   const [isCreating, setCreating] = useState(false);
   const add =
-    list?.canWrite === true ? (
+    found.data?.canWrite === true ? (
       <Button variant="primary" onClick={() => setCreating(true)}>
         <Plus aria-hidden /> {t("create")}
       </Button>
@@ -110,28 +110,23 @@ export function PoliciesPage(): ReactElement {
   return (
     <>
       <PageHeader title={t("title")} lead={t("lead")} actions={add} />
-      {error === null ? null : (
-        <div className="mb-4">
-          <QueryError error={error} onRetry={() => void refetch()} />
-        </div>
-      )}
-      {list === undefined ? (
-        error === null ? (
-          <Skeleton className="h-64" />
-        ) : null
-      ) : (
-        <Card>
-          {list.policies.length === 0 ? (
-            <EmptyState title={t("emptyTitle")} body={t("emptyBody")} action={add} />
-          ) : (
+      <QueryView
+        query={found}
+        skeleton={<SkeletonRows rows={4} />}
+        empty={({ policies }) =>
+          policies.length === 0 ? { title: t("emptyTitle"), body: t("emptyBody"), action: add } : null
+        }
+      >
+        {(list) => (
+          <Card>
             <ul className="divide-y">
               {list.policies.map((policy) => (
                 <Row key={policy.id} policy={policy} list={list} />
               ))}
             </ul>
-          )}
-        </Card>
-      )}
+          </Card>
+        )}
+      </QueryView>
       {isCreating ? <CreateDrawer onClose={() => setCreating(false)} /> : null}
     </>
   );

@@ -1,5 +1,5 @@
 /** From the policy form back to a document. What the form has no field for stays as the base document says it. Pure. */
-import { issuesByPath } from "@/components/format/issues";
+import { issuesByPath } from "@/components/format/checked";
 import { perToken } from "@/components/prices/rate-text";
 import { MoneyError, parseDecimalToNanos } from "@/lib/domain/money";
 import { policyDocumentSchema } from "@/lib/domain/policy";

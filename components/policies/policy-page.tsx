@@ -4,11 +4,11 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useState } from "react";
 import type { ReactElement } from "react";
-import { QueryError } from "@/components/query/query-error";
+import { QueryView } from "@/components/query/query-view";
 import { PageHeader } from "@/components/shell/page-header";
 import { Card, CardHeader } from "@/components/ui/card";
-import { EmptyState, Notice } from "@/components/ui/notice";
-import { Skeleton } from "@/components/ui/skeleton";
+import { Notice } from "@/components/ui/notice";
+import { SkeletonCards } from "@/components/ui/skeleton";
 import type { PolicyList, PolicyVersionView, PolicyView } from "@/lib/contracts/policies";
 import { PolicyChanges } from "./policy-changes";
 import { PolicyEditor } from "./policy-editor";
@@ -67,8 +67,8 @@ function Policy({ list, policy }: { readonly list: PolicyList; readonly policy: 
 
 export function PolicyPage({ policyId }: { readonly policyId: string }): ReactElement {
   const t = useTranslations("policies");
-  const { data: list, error, refetch } = usePolicies();
-  const policy = list?.policies.find((one) => one.id === policyId);
+  const found = usePolicies();
+  const policy = found.data?.policies.find((one) => one.id === policyId);
   return (
     <>
       <Link
@@ -78,22 +78,13 @@ export function PolicyPage({ policyId }: { readonly policyId: string }): ReactEl
         <ArrowLeft aria-hidden className="size-4" /> {t("all")}
       </Link>
       <PageHeader title={policy?.name ?? t("title")} lead={t("policyLead")} />
-      {error === null ? null : (
-        <div className="mb-4">
-          <QueryError error={error} onRetry={() => void refetch()} />
-        </div>
-      )}
-      {list === undefined ? (
-        error === null ? (
-          <Skeleton className="h-96" />
-        ) : null
-      ) : policy === undefined ? (
-        <Card>
-          <EmptyState title={t("goneTitle")} body={t("goneBody")} />
-        </Card>
-      ) : (
-        <Policy list={list} policy={policy} />
-      )}
+      <QueryView
+        query={found}
+        skeleton={<SkeletonCards count={2} />}
+        empty={() => (policy === undefined ? { title: t("goneTitle"), body: t("goneBody") } : null)}
+      >
+        {(list) => (policy === undefined ? null : <Policy list={list} policy={policy} />)}
+      </QueryView>
     </>
   );
 }

@@ -1,19 +1,16 @@
 "use client";
-import { TriangleAlert } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import { useState } from "react";
 import type { ReactElement } from "react";
 import { toast } from "sonner";
 import { dateTimeText } from "@/components/format/time";
 import { ConsoleRequestError } from "@/components/query/console-fetch";
+import { FormFrame } from "@/components/query/form-frame";
 import { queryKeys } from "@/components/query/keys";
 import { useConsoleWrite } from "@/components/query/use-console-write";
-import { useErrorText } from "@/components/query/use-error-text";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Card, CardHeader } from "@/components/ui/card";
-import { Dialog, DialogClose, DialogContent } from "@/components/ui/dialog";
-import { Notice } from "@/components/ui/notice";
 import type { PolicyList, PolicyVersionView, PolicyView } from "@/lib/contracts/policies";
 import { PolicyChanges } from "./policy-changes";
 import { activeVersionOf } from "./use-policies";
@@ -36,8 +33,6 @@ function ActivateDialog({
   readonly onClose: () => void;
 }): ReactElement {
   const t = useTranslations("policies");
-  const c = useTranslations("common");
-  const errorText = useErrorText();
   const write = useConsoleWrite(queryKeys.policies);
   const isConflict = write.error instanceof ConsoleRequestError && write.error.code === "conflict";
   const activate = (): void =>
@@ -55,35 +50,20 @@ function ActivateDialog({
       },
     );
   return (
-    <Dialog open onOpenChange={(open) => (open ? undefined : onClose())}>
-      <DialogContent
-        className="md:max-w-2xl"
-        title={t("activateTitle", { number: version.number })}
-        description={t("activateLead")}
-        footer={
-          <>
-            <DialogClose asChild>
-              <Button>{c("cancel")}</Button>
-            </DialogClose>
-            <Button variant="primary" disabled={write.isPending} onClick={activate}>
-              {write.isPending ? c("saving") : t("activate")}
-            </Button>
-          </>
-        }
-      >
-        {write.error === null ? null : (
-          <Notice
-            tone="danger"
-            role="alert"
-            className="mb-3"
-            icon={<TriangleAlert aria-hidden className="text-danger" />}
-          >
-            {isConflict ? t("rolloutOpen") : errorText(write.error)}
-          </Notice>
-        )}
-        <PolicyChanges before={activeVersionOf(policy)?.document ?? {}} after={version.document} />
-      </DialogContent>
-    </Dialog>
+    <FormFrame
+      shape="dialog"
+      className="md:max-w-2xl"
+      title={t("activateTitle", { number: version.number })}
+      description={t("activateLead")}
+      submitLabel={t("activate")}
+      isPending={write.isPending}
+      error={write.error}
+      {...(isConflict ? { said: t("rolloutOpen") } : {})}
+      onSubmit={activate}
+      onClose={onClose}
+    >
+      <PolicyChanges before={activeVersionOf(policy)?.document ?? {}} after={version.document} />
+    </FormFrame>
   );
 }
 

@@ -2,10 +2,10 @@
 import { useLocale, useTranslations } from "next-intl";
 import type { ReactElement } from "react";
 import { dateTimeText } from "@/components/format/time";
-import { QueryError } from "@/components/query/query-error";
+import { QueryView } from "@/components/query/query-view";
 import { Badge } from "@/components/ui/badge";
-import { Dialog, DrawerContent } from "@/components/ui/dialog";
-import { Skeleton } from "@/components/ui/skeleton";
+import { DialogFrame } from "@/components/ui/dialog";
+import { SkeletonCards } from "@/components/ui/skeleton";
 import type { PriceBook, PricedModel } from "@/lib/contracts/prices";
 import { rateLines } from "./rate-text";
 import { RateList } from "./rates";
@@ -20,31 +20,39 @@ interface DrawerProps {
 export function PriceHistoryDrawer({ book, model, onClose }: DrawerProps): ReactElement {
   const t = useTranslations("prices");
   const locale = useLocale();
-  const { data, error, refetch } = usePriceHistory(model.id);
+  const found = usePriceHistory(model.id);
   const at = (ms: number): string => dateTimeText(ms, locale, book.organisation.timeZone);
   return (
-    <Dialog open onOpenChange={(open) => (open ? undefined : onClose())}>
-      <DrawerContent title={t("historyTitle", { name: model.name })} description={t("historyLead")}>
-        {error === null ? null : <QueryError error={error} onRetry={() => void refetch()} />}
-        {data === undefined && error === null ? <Skeleton className="h-40" /> : null}
-        {data?.prices.length === 0 ? <p className="text-soft">{t("historyEmpty")}</p> : null}
-        <ol className="grid gap-4">
-          {(data?.prices ?? []).map((price) => (
-            <li key={price.id} className="rounded-lg border px-3.5 py-3">
-              <p className="mb-2 flex flex-wrap items-center gap-x-2 text-[0.8125rem]">
-                <span className="figures font-medium">
-                  {price.effectiveToMs === null
-                    ? t("openSpan", { from: at(price.effectiveFromMs) })
-                    : t("span", { from: at(price.effectiveFromMs), to: at(price.effectiveToMs) })}
-                </span>
-                {price.id === model.price?.id ? <Badge tone="good">{t("inForce")}</Badge> : null}
-                <span className="text-xs text-soft">{`${price.currency} · ${price.source}`}</span>
-              </p>
-              <RateList lines={rateLines(price.rates)} />
-            </li>
-          ))}
-        </ol>
-      </DrawerContent>
-    </Dialog>
+    <DialogFrame
+      shape="drawer"
+      onClose={onClose}
+      title={t("historyTitle", { name: model.name })}
+      description={t("historyLead")}
+    >
+      <QueryView
+        query={found}
+        skeleton={<SkeletonCards count={2} />}
+        empty={({ prices }) => (prices.length === 0 ? { title: t("historyEmpty") } : null)}
+      >
+        {({ prices }) => (
+          <ol className="grid gap-4">
+            {prices.map((price) => (
+              <li key={price.id} className="rounded-lg border px-3.5 py-3">
+                <p className="mb-2 flex flex-wrap items-center gap-x-2 text-[0.8125rem]">
+                  <span className="figures font-medium">
+                    {price.effectiveToMs === null
+                      ? t("openSpan", { from: at(price.effectiveFromMs) })
+                      : t("span", { from: at(price.effectiveFromMs), to: at(price.effectiveToMs) })}
+                  </span>
+                  {price.id === model.price?.id ? <Badge tone="good">{t("inForce")}</Badge> : null}
+                  <span className="text-xs text-soft">{`${price.currency} · ${price.source}`}</span>
+                </p>
+                <RateList lines={rateLines(price.rates)} />
+              </li>
+            ))}
+          </ol>
+        )}
+      </QueryView>
+    </DialogFrame>
   );
 }

@@ -1,18 +1,15 @@
 "use client";
-import { TriangleAlert } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import { useState } from "react";
 import type { ReactElement } from "react";
 import { toast } from "sonner";
 import { dateTimeText } from "@/components/format/time";
 import { ConsoleRequestError } from "@/components/query/console-fetch";
+import { FormFrame } from "@/components/query/form-frame";
 import { QueryError } from "@/components/query/query-error";
-import { useErrorText } from "@/components/query/use-error-text";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Card, CardHeader } from "@/components/ui/card";
-import { Dialog, DialogClose, DialogContent } from "@/components/ui/dialog";
-import { Notice } from "@/components/ui/notice";
 import type { PriceImportView } from "@/lib/contracts/price-imports";
 import { useImportUndo, usePriceImports } from "./use-prices";
 
@@ -24,46 +21,31 @@ function UndoDialog({
   readonly onClose: () => void;
 }): ReactElement {
   const t = useTranslations("prices");
-  const c = useTranslations("common");
-  const errorText = useErrorText();
   const undo = useImportUndo();
   const isConflict = undo.error instanceof ConsoleRequestError && undo.error.code === "conflict";
+  const takeBack = (): void =>
+    undo.mutate(entry.id, {
+      onSuccess: () => {
+        toast.success(t("undone"));
+        onClose();
+      },
+    });
   return (
-    <Dialog open onOpenChange={(open) => (open ? undefined : onClose())}>
-      <DialogContent
-        title={t("undoTitle")}
-        description={t(`undoLead.${entry.book}`, { count: entry.rowCount, source: entry.source })}
-        footer={
-          <>
-            <DialogClose asChild>
-              <Button>{c("cancel")}</Button>
-            </DialogClose>
-            <Button
-              variant="danger"
-              disabled={undo.isPending}
-              onClick={() =>
-                undo.mutate(entry.id, {
-                  onSuccess: () => {
-                    toast.success(t("undone"));
-                    onClose();
-                  },
-                })
-              }
-            >
-              {t(undo.isPending ? "undoing" : "takeBack")}
-            </Button>
-          </>
-        }
-      >
-        {undo.error === null ? (
-          <p className="text-[0.8125rem] text-soft">{t("undoBody")}</p>
-        ) : (
-          <Notice tone="danger" role="alert" icon={<TriangleAlert aria-hidden className="text-danger" />}>
-            {isConflict ? t("undoConflict") : errorText(undo.error)}
-          </Notice>
-        )}
-      </DialogContent>
-    </Dialog>
+    <FormFrame
+      shape="dialog"
+      title={t("undoTitle")}
+      description={t(`undoLead.${entry.book}`, { count: entry.rowCount, source: entry.source })}
+      submitLabel={t("takeBack")}
+      pendingLabel={t("undoing")}
+      isDanger
+      isPending={undo.isPending}
+      error={undo.error}
+      {...(isConflict ? { said: t("undoConflict") } : {})}
+      onSubmit={takeBack}
+      onClose={onClose}
+    >
+      {undo.error === null ? <p className="text-[0.8125rem] text-soft">{t("undoBody")}</p> : null}
+    </FormFrame>
   );
 }
 

@@ -1,15 +1,15 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { useState } from "react";
 import type { ReactElement } from "react";
-import { toast } from "sonner";
-import { issuesByPath } from "@/components/format/issues";
-import { FormDrawer } from "@/components/query/form-drawer";
+import { alsoCheck, checkBy } from "@/components/format/checked";
+import type { Checked } from "@/components/format/checked";
+import { FormFrame } from "@/components/query/form-frame";
 import { queryKeys } from "@/components/query/keys";
-import { useConsoleWrite } from "@/components/query/use-console-write";
-import { fieldErrorsOf, useFieldText } from "@/components/query/use-error-text";
+import { useFieldText } from "@/components/query/use-error-text";
+import { useFormSave } from "@/components/query/use-form-save";
 import { Choice, Field, Input, Select } from "@/components/ui/field";
 import { upsertModelInput } from "@/lib/contracts/models";
+import type { UpsertModelInput } from "@/lib/contracts/models";
 import type { PriceBook, PricedModel } from "@/lib/contracts/prices";
 import { MODEL_KINDS } from "@/lib/domain/snapshot";
 
@@ -42,52 +42,36 @@ function draftOf(model: PricedModel | null): Draft {
 
 const COUNTS = ["contextTokens", "maxOutputTokens"] as const;
 
-function checkedOf(draft: Draft): ReturnType<typeof upsertModelInput.safeParse> {
+function checkedOf(draft: Draft): Checked<UpsertModelInput> {
   const count = (text: string): number | null => (text.trim() === "" ? null : Number(text.trim().replaceAll(",", "")));
   const counts = Object.fromEntries(COUNTS.map((name) => [name, count(draft[name])]));
-  return upsertModelInput.safeParse({ ...draft, ...counts });
+  const checked = checkBy(upsertModelInput, { ...draft, ...counts });
+  const faulty = checked.ok ? [] : COUNTS.filter((name) => name in checked.errors);
+  return alsoCheck(checked, Object.fromEntries(faulty.map((name) => [name, "number_malformed"])));
 }
 
 export function ModelDrawer({ book, model, onClose }: DrawerProps): ReactElement {
   const t = useTranslations("prices");
   const fieldText = useFieldText();
-  const write = useConsoleWrite(queryKeys.allPrices, queryKeys.providers);
-  const [draft, setDraft] = useState(() => draftOf(model));
-  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
-  const onChange = (change: Partial<Draft>): void => setDraft((before) => ({ ...before, ...change }));
-
-  function submit(): void {
-    const checked = checkedOf(draft);
-    const isTaken = model === null && book.models.some((one) => one.name === draft.name.trim());
-    if (!checked.success || isTaken) {
-      const issues = checked.success ? {} : issuesByPath(checked.error.issues);
-      for (const name of COUNTS) if (name in issues) issues[name] = "number_malformed";
-      setErrors(isTaken ? { ...issues, name: "name_taken" } : issues);
-      return;
-    }
-    setErrors({});
-    write.mutate(
-      { path: "/api/console/models", method: "POST", body: checked.data },
-      {
-        onSuccess: () => {
-          toast.success(t("modelSaved", { name: checked.data.name }));
-          onClose();
-        },
-        onError: (error) => setErrors(fieldErrorsOf(error)),
-      },
-    );
-  }
+  const { draft, errors, change, state } = useFormSave<Draft, UpsertModelInput>({
+    initial: () => draftOf(model),
+    path: "/api/console/models",
+    stale: [queryKeys.allPrices, queryKeys.providers],
+    check: (typed) => {
+      const isTaken = model === null && book.models.some((one) => one.name === typed.name.trim());
+      return alsoCheck(checkedOf(typed), isTaken ? { name: "name_taken" } : {});
+    },
+    saved: ({ name }) => t("modelSaved", { name }),
+    onClose,
+  });
 
   return (
-    <FormDrawer
+    <FormFrame
+      {...state}
+      shape="drawer"
       title={t(model === null ? "createModel" : "editModel")}
       description={t("modelLead")}
       submitLabel={t("save")}
-      isPending={write.isPending}
-      error={write.error}
-      errors={errors}
-      onSubmit={submit}
-      onClose={onClose}
     >
       <Field
         label={t("field.name")}
@@ -102,7 +86,7 @@ export function ModelDrawer({ book, model, onClose }: DrawerProps): ReactElement
             spellCheck={false}
             disabled={model !== null}
             className="font-mono text-[0.8125rem]"
-            onChange={(event) => onChange({ name: event.target.value })}
+            onChange={(event) => change({ name: event.target.value })}
           />
         )}
       </Field>
@@ -111,7 +95,7 @@ export function ModelDrawer({ book, model, onClose }: DrawerProps): ReactElement
           <Select
             {...attributes}
             value={draft.kind}
-            onChange={(event) => onChange({ kind: MODEL_KINDS.find((one) => one === event.target.value) ?? "chat" })}
+            onChange={(event) => change({ kind: MODEL_KINDS.find((one) => one === event.target.value) ?? "chat" })}
           >
             {MODEL_KINDS.map((kind) => (
               <option key={kind} value={kind}>
@@ -131,7 +115,7 @@ export function ModelDrawer({ book, model, onClose }: DrawerProps): ReactElement
                 autoComplete="off"
                 className="figures"
                 value={draft[name]}
-                onChange={(event) => onChange({ [name]: event.target.value })}
+                onChange={(event) => change({ [name]: event.target.value })}
               />
             )}
           </Field>
@@ -142,7 +126,7 @@ export function ModelDrawer({ book, model, onClose }: DrawerProps): ReactElement
         label={t("field.isExternal")}
         hint={t("hint.isExternal")}
         checked={draft.isExternal}
-        onChange={(event) => onChange({ isExternal: event.target.checked })}
+        onChange={(event) => change({ isExternal: event.target.checked })}
       />
       {model === null ? null : (
         <Choice
@@ -150,9 +134,9 @@ export function ModelDrawer({ book, model, onClose }: DrawerProps): ReactElement
           label={t("field.disabled")}
           hint={t("hint.disabled")}
           checked={draft.disabled}
-          onChange={(event) => onChange({ disabled: event.target.checked })}
+          onChange={(event) => change({ disabled: event.target.checked })}
         />
       )}
-    </FormDrawer>
+    </FormFrame>
   );
 }

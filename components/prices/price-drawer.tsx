@@ -1,16 +1,15 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { useState } from "react";
 import type { ReactElement } from "react";
-import { toast } from "sonner";
-import { issuesByPath } from "@/components/format/issues";
-import { FormDrawer } from "@/components/query/form-drawer";
+import { checkBy } from "@/components/format/checked";
+import { FormFrame } from "@/components/query/form-frame";
 import { queryKeys } from "@/components/query/keys";
-import { useConsoleWrite } from "@/components/query/use-console-write";
-import { fieldErrorsOf, useFieldText } from "@/components/query/use-error-text";
+import { useFieldText } from "@/components/query/use-error-text";
+import { useFormSave } from "@/components/query/use-form-save";
 import { Choice, Field, Input } from "@/components/ui/field";
 import { Notice } from "@/components/ui/notice";
 import { addPriceInput } from "@/lib/contracts/models";
+import type { AddPriceInput } from "@/lib/contracts/models";
 import type { PriceBook, PricedModel } from "@/lib/contracts/prices";
 import { otherRates, perMillion } from "./rate-text";
 
@@ -31,7 +30,8 @@ const TYPED = {
 type Typed = keyof typeof TYPED;
 const NAMES = Object.keys(TYPED) as readonly Typed[];
 
-type Draft = Readonly<Record<Typed | "currency" | "perRequest" | "source", string>>;
+type Text = Typed | "currency" | "perRequest" | "source";
+type Draft = Readonly<Record<Text, string>> & { readonly isConfirmed: boolean };
 
 function draftOf({ price }: PricedModel, currency: string): Draft {
   const typed = Object.fromEntries(
@@ -40,43 +40,37 @@ function draftOf({ price }: PricedModel, currency: string): Draft {
       return [name, text === undefined ? "" : perMillion(text)];
     }),
   ) as Record<Typed, string>;
-  return { ...typed, currency: price?.currency ?? currency, perRequest: price?.rates.perRequest ?? "", source: "" };
+  const own = { currency: price?.currency ?? currency, perRequest: price?.rates.perRequest ?? "", source: "" };
+  return { ...typed, ...own, isConfirmed: false };
 }
 
 /** Empty fields are not said at all: absent is unknown, "0" is free on purpose. */
-function inputOf(draft: Draft, modelId: string, confirmSuspicious: boolean): unknown {
-  const said = (names: readonly (keyof Draft)[]): Record<string, string> =>
+function inputOf(draft: Draft, modelId: string): unknown {
+  const said = (names: readonly Text[]): Record<string, string> =>
     Object.fromEntries(names.flatMap((name) => (draft[name].trim() === "" ? [] : [[name, draft[name].trim()]])));
   const { currency, ...rest } = said(["currency", "perRequest", "source"]);
-  return { ...rest, modelId, currency: currency ?? "", perMillion: { input: "", ...said(NAMES) }, confirmSuspicious };
+  return {
+    ...rest,
+    modelId,
+    currency: currency ?? "",
+    perMillion: { input: "", ...said(NAMES) },
+    confirmSuspicious: draft.isConfirmed,
+  };
 }
 
 export function PriceDrawer({ book, model, onClose }: DrawerProps): ReactElement {
   const t = useTranslations("prices");
   const fieldText = useFieldText();
-  const write = useConsoleWrite(queryKeys.allPrices);
-  const [draft, setDraft] = useState(() => draftOf(model, book.organisation.currency));
-  const [isConfirmed, setConfirmed] = useState(false);
-  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
+  const { draft, errors, change, state } = useFormSave<Draft, AddPriceInput>({
+    initial: () => draftOf(model, book.organisation.currency),
+    path: "/api/console/prices",
+    stale: [queryKeys.allPrices],
+    check: (typed) => checkBy(addPriceInput, inputOf(typed, model.id)),
+    saved: () => t("priceSaved", { name: model.name }),
+    onClose,
+  });
   const lost = model.price === null ? 0 : otherRates(model.price.rates).length - lostNames(model);
-
-  function submit(): void {
-    const checked = addPriceInput.safeParse(inputOf(draft, model.id, isConfirmed));
-    setErrors(checked.success ? {} : issuesByPath(checked.error.issues));
-    if (!checked.success) return;
-    write.mutate(
-      { path: "/api/console/prices", method: "POST", body: checked.data },
-      {
-        onSuccess: () => {
-          toast.success(t("priceSaved", { name: model.name }));
-          onClose();
-        },
-        onError: (error) => setErrors(fieldErrorsOf(error)),
-      },
-    );
-  }
-
-  const input = (name: keyof Draft, field: string, label: string, hint?: string): ReactElement => (
+  const input = (name: Text, field: string, label: string, hint?: string): ReactElement => (
     <Field key={name} label={label} {...(hint === undefined ? {} : { hint })} error={fieldText(errors[field])}>
       {(attributes) => (
         <Input
@@ -85,21 +79,18 @@ export function PriceDrawer({ book, model, onClose }: DrawerProps): ReactElement
           autoComplete="off"
           className="figures"
           value={draft[name]}
-          onChange={(event) => setDraft((before) => ({ ...before, [name]: event.target.value }))}
+          onChange={(event) => change({ [name]: event.target.value })}
         />
       )}
     </Field>
   );
   return (
-    <FormDrawer
+    <FormFrame
+      {...state}
+      shape="drawer"
       title={t("newPrice")}
       description={t("priceLead", { name: model.name })}
       submitLabel={t("setPrice")}
-      isPending={write.isPending}
-      error={write.error}
-      errors={errors}
-      onSubmit={submit}
-      onClose={onClose}
     >
       {lost > 0 ? <Notice tone="warn">{t("richPrice", { count: lost })}</Notice> : null}
       {input("currency", "currency", t("col.currency"))}
@@ -108,18 +99,18 @@ export function PriceDrawer({ book, model, onClose }: DrawerProps): ReactElement
         {input("perRequest", "perRequest", t("rates.perRequest"))}
       </div>
       {input("source", "source", t("field.source"), t("hint.source"))}
-      {"confirmSuspicious" in errors || isConfirmed ? (
+      {"confirmSuspicious" in errors || draft.isConfirmed ? (
         <Notice tone="warn" role="alert">
           <Choice
             type="checkbox"
             label={t("confirmPrice")}
             hint={t("confirmPriceHint")}
-            checked={isConfirmed}
-            onChange={(event) => setConfirmed(event.target.checked)}
+            checked={draft.isConfirmed}
+            onChange={(event) => change({ isConfirmed: event.target.checked })}
           />
         </Notice>
       ) : null}
-    </FormDrawer>
+    </FormFrame>
   );
 }
 

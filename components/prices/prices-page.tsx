@@ -6,13 +6,13 @@ import { parseAsString, useQueryState } from "nuqs";
 import { useState } from "react";
 import type { ReactElement } from "react";
 import { zoneText } from "@/components/format/time";
-import { QueryError } from "@/components/query/query-error";
+import { QueryView } from "@/components/query/query-view";
 import { PageHeader } from "@/components/shell/page-header";
 import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/card";
 import { Input } from "@/components/ui/field";
 import { EmptyState, Notice } from "@/components/ui/notice";
-import { Skeleton } from "@/components/ui/skeleton";
+import { SkeletonRows } from "@/components/ui/skeleton";
 import { priceBookQuery } from "@/lib/contracts/prices";
 import type { PriceBook } from "@/lib/contracts/prices";
 import { FxCard } from "./fx-card";
@@ -156,7 +156,8 @@ export function PricesPage(): ReactElement {
   const [written, setAt] = useQueryState("at", parseAsString.withDefault(""));
   const parsed = priceBookQuery.safeParse({ at: written });
   const at = parsed.success ? parsed.data.at : "";
-  const { data: book, error, refetch } = usePriceBook(at);
+  const found = usePriceBook(at);
+  const book = found.data;
   const [panel, setPanel] = useState<PricePanel | null>(null);
   return (
     <>
@@ -169,21 +170,12 @@ export function PricesPage(): ReactElement {
           )
         }
       />
-      {error === null ? null : (
-        <div className="mb-4">
-          <QueryError error={error} onRetry={() => void refetch()} />
-        </div>
-      )}
-      {book === undefined ? (
-        error === null ? (
-          <Skeleton className="h-96" />
-        ) : null
-      ) : (
-        <>
-          <Book book={book} at={at} onDate={(date) => void setAt(date === "" ? null : date)} onOpen={setPanel} />
-          <Panel panel={panel} book={book} onClose={() => setPanel(null)} />
-        </>
-      )}
+      <QueryView query={found} skeleton={<SkeletonRows />}>
+        {(shown) => (
+          <Book book={shown} at={at} onDate={(date) => void setAt(date === "" ? null : date)} onOpen={setPanel} />
+        )}
+      </QueryView>
+      {book === undefined ? null : <Panel panel={panel} book={book} onClose={() => setPanel(null)} />}
     </>
   );
 }

@@ -1,5 +1,6 @@
 /** The deployment form's state and the input it becomes. Pure. */
-import { issuesByPath } from "@/components/format/issues";
+import { alsoCheck, checkBy } from "@/components/format/checked";
+import type { Checked } from "@/components/format/checked";
 import { upsertDeploymentInput } from "@/lib/contracts/models";
 import type { DeploymentView, UpsertDeploymentInput } from "@/lib/contracts/models";
 
@@ -57,10 +58,6 @@ export function emptyDraft(modelId: string): DeploymentDraft {
   };
 }
 
-type Checked =
-  | { readonly ok: true; readonly input: UpsertDeploymentInput }
-  | { readonly ok: false; readonly errors: Readonly<Record<string, string>> };
-
 /** A number as typed; undefined for what is none, so that the contract names the field. */
 function numberOf(text: string): number | undefined {
   return /^\d{1,9}(?:\.\d{1,3})?$/u.test(text.trim()) ? Number(text) : undefined;
@@ -71,7 +68,7 @@ function msOf(text: string): number | undefined {
   return seconds === undefined ? undefined : Math.round(seconds * 1000);
 }
 
-export function toInput(draft: DeploymentDraft, providerId: string): Checked {
+export function toInput(draft: DeploymentDraft, providerId: string): Checked<UpsertDeploymentInput> {
   const numbers: Record<string, number | null | undefined> = {
     priority: numberOf(draft.priority),
     weight: numberOf(draft.weight),
@@ -85,13 +82,16 @@ export function toInput(draft: DeploymentDraft, providerId: string): Checked {
   const { modelId, disabled } = draft;
   const upstreamModel = draft.upstreamModel.trim();
   const region = draft.region.trim() === "" ? null : draft.region.trim();
-  const parsed = upsertDeploymentInput.safeParse({ ...numbers, modelId, providerId, upstreamModel, region, disabled });
-  const errors = {
-    ...(parsed.success ? {} : issuesByPath(parsed.error.issues)),
-    ...Object.fromEntries(unread.map((field) => [field, "number_malformed"])),
-  };
+  const input = { ...numbers, modelId, providerId, upstreamModel, region, disabled };
+  const checked = checkBy(upsertDeploymentInput, input);
   // What the contract says of a number's size has no words of its own.
-  for (const field of ["priority", "weight", "timeoutMs", ...Object.values(STEP_TIMEOUTS)])
-    if (field in errors && errors[field] !== "number_malformed") errors[field] = "number_out_of_range";
-  return parsed.success && Object.keys(errors).length === 0 ? { ok: true, input: parsed.data } : { ok: false, errors };
+  const faulty = Object.keys(numbers).filter(
+    (field) => unread.includes(field) || (!checked.ok && field in checked.errors),
+  );
+  return alsoCheck(
+    checked,
+    Object.fromEntries(
+      faulty.map((field) => [field, unread.includes(field) ? "number_malformed" : "number_out_of_range"]),
+    ),
+  );
 }

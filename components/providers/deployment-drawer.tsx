@@ -1,14 +1,13 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { useState } from "react";
 import type { ReactElement } from "react";
-import { toast } from "sonner";
-import { FormDrawer } from "@/components/query/form-drawer";
+import { alsoCheck } from "@/components/format/checked";
+import { FormFrame } from "@/components/query/form-frame";
 import { queryKeys } from "@/components/query/keys";
-import { useConsoleWrite } from "@/components/query/use-console-write";
-import { fieldErrorsOf, useFieldText } from "@/components/query/use-error-text";
+import { useFieldText } from "@/components/query/use-error-text";
+import { useFormSave } from "@/components/query/use-form-save";
 import { Choice, Field, Input, Select } from "@/components/ui/field";
-import type { DeploymentView, ProviderList, ProviderView } from "@/lib/contracts/models";
+import type { DeploymentView, ProviderList, ProviderView, UpsertDeploymentInput } from "@/lib/contracts/models";
 import { draftOf, emptyDraft, STEP_TIMEOUTS, toInput } from "./deployment-draft";
 import type { DeploymentDraft } from "./deployment-draft";
 
@@ -74,50 +73,30 @@ function Timeouts(props: FieldsProps): ReactElement {
 export function DeploymentDrawer({ list, provider, deployment, onClose }: DrawerProps): ReactElement {
   const t = useTranslations("deployments");
   const fieldText = useFieldText();
-  const write = useConsoleWrite(queryKeys.providers);
-  const [draft, setDraft] = useState(() =>
-    deployment === null ? emptyDraft(list.models[0]?.id ?? "") : draftOf(deployment),
-  );
-  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
-  const onChange = (change: Partial<DeploymentDraft>): void => setDraft((before) => ({ ...before, ...change }));
-  const fields = { draft, errors, onChange };
   const isFixed = deployment !== null;
-
-  function submit(): void {
-    const checked = toInput(draft, provider.id);
-    const isTaken = provider.deployments.some(
-      (one) => one.modelId === draft.modelId && one.upstreamModel === draft.upstreamModel.trim(),
-    );
-    if (!checked.ok || (deployment === null && isTaken)) {
-      setErrors({
-        ...(checked.ok ? {} : checked.errors),
-        ...(!isFixed && isTaken ? { upstreamModel: "name_taken" } : {}),
-      });
-      return;
-    }
-    setErrors({});
-    write.mutate(
-      { path: "/api/console/deployments", method: "POST", body: checked.input },
-      {
-        onSuccess: () => {
-          toast.success(t("saved"));
-          onClose();
-        },
-        onError: (error) => setErrors(fieldErrorsOf(error)),
-      },
-    );
-  }
-
+  const { draft, errors, change, state } = useFormSave<DeploymentDraft, UpsertDeploymentInput>({
+    initial: () => (deployment === null ? emptyDraft(list.models[0]?.id ?? "") : draftOf(deployment)),
+    path: "/api/console/deployments",
+    stale: [queryKeys.providers],
+    check: (typed) => {
+      const isTaken =
+        !isFixed &&
+        provider.deployments.some(
+          (one) => one.modelId === typed.modelId && one.upstreamModel === typed.upstreamModel.trim(),
+        );
+      return alsoCheck(toInput(typed, provider.id), isTaken ? { upstreamModel: "name_taken" } : {});
+    },
+    saved: () => t("saved"),
+    onClose,
+  });
+  const fields = { draft, errors, onChange: change };
   return (
-    <FormDrawer
+    <FormFrame
+      {...state}
+      shape="drawer"
       title={t(isFixed ? "editTitle" : "createTitle")}
       description={provider.name}
       submitLabel={t("save")}
-      isPending={write.isPending}
-      error={write.error}
-      errors={errors}
-      onSubmit={submit}
-      onClose={onClose}
     >
       <Field label={t("field.model")} hint={t("hint.model")} error={fieldText(errors["modelId"])}>
         {(attributes) => (
@@ -125,7 +104,7 @@ export function DeploymentDrawer({ list, provider, deployment, onClose }: Drawer
             {...attributes}
             value={draft.modelId}
             disabled={isFixed}
-            onChange={(event) => onChange({ modelId: event.target.value })}
+            onChange={(event) => change({ modelId: event.target.value })}
           >
             {list.models.map((model) => (
               <option key={model.id} value={model.id}>
@@ -149,9 +128,9 @@ export function DeploymentDrawer({ list, provider, deployment, onClose }: Drawer
           label={t("field.disabled")}
           hint={t("hint.disabled")}
           checked={draft.disabled}
-          onChange={(event) => onChange({ disabled: event.target.checked })}
+          onChange={(event) => change({ disabled: event.target.checked })}
         />
       ) : null}
-    </FormDrawer>
+    </FormFrame>
   );
 }

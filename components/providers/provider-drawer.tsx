@@ -1,13 +1,11 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { useState } from "react";
 import type { ReactElement } from "react";
-import { toast } from "sonner";
-import { issuesByPath } from "@/components/format/issues";
-import { FormDrawer } from "@/components/query/form-drawer";
+import { alsoCheck, checkBy } from "@/components/format/checked";
+import { FormFrame } from "@/components/query/form-frame";
 import { queryKeys } from "@/components/query/keys";
-import { useConsoleWrite } from "@/components/query/use-console-write";
-import { fieldErrorsOf, useFieldText } from "@/components/query/use-error-text";
+import { useFieldText } from "@/components/query/use-error-text";
+import { useFormSave } from "@/components/query/use-form-save";
 import { Choice, Field, Input, Select } from "@/components/ui/field";
 import { BILLING_MODES, upsertProviderInput } from "@/lib/contracts/models";
 import type { ProviderList, ProviderView, UpsertProviderInput } from "@/lib/contracts/models";
@@ -129,54 +127,35 @@ function AddressFields({ draft, provider, errors, onChange }: FieldsProps): Reac
 
 export function ProviderDrawer({ list, provider, onClose }: DrawerProps): ReactElement {
   const t = useTranslations("providers");
-  const write = useConsoleWrite(queryKeys.providers);
-  const [draft, setDraft] = useState(provider === null ? EMPTY : providerInputOf(provider));
-  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
-  const onChange = (change: Partial<UpsertProviderInput>): void => setDraft((before) => ({ ...before, ...change }));
-
-  function submit(): void {
-    const { secret = "", ...values } = draft;
-    const checked = upsertProviderInput.safeParse(secret === "" ? values : draft);
-    // The same name would change the account that has it.
-    const isTaken = provider === null && list.providers.some((one) => one.name === draft.name.trim());
-    if (!checked.success || isTaken) {
-      setErrors({
-        ...(checked.success ? {} : issuesByPath(checked.error.issues)),
-        ...(isTaken ? { name: "name_taken" } : {}),
-      });
-      return;
-    }
-    setErrors({});
-    write.mutate(
-      { path: "/api/console/providers", method: "POST", body: checked.data },
-      {
-        onSuccess: () => {
-          toast.success(t("saved", { name: checked.data.name }));
-          onClose();
-        },
-        onError: (error) => setErrors(fieldErrorsOf(error)),
-      },
-    );
-  }
+  const { draft, errors, change, state } = useFormSave<UpsertProviderInput, UpsertProviderInput>({
+    initial: provider === null ? EMPTY : providerInputOf(provider),
+    path: "/api/console/providers",
+    stale: [queryKeys.providers],
+    check: ({ secret = "", ...values }) => {
+      // The same name would change the account that has it.
+      const isTaken = provider === null && list.providers.some((one) => one.name === values.name.trim());
+      const checked = checkBy(upsertProviderInput, secret === "" ? values : { ...values, secret });
+      return alsoCheck(checked, isTaken ? { name: "name_taken" } : {});
+    },
+    saved: ({ name }) => t("saved", { name }),
+    onClose,
+  });
 
   return (
-    <FormDrawer
+    <FormFrame
+      {...state}
+      shape="drawer"
       title={t(provider === null ? "createTitle" : "editTitle")}
       description={t("drawerLead")}
       submitLabel={t("save")}
-      isPending={write.isPending}
-      error={write.error}
-      errors={errors}
-      onSubmit={submit}
-      onClose={onClose}
     >
-      <AddressFields draft={draft} provider={provider} errors={errors} onChange={onChange} />
+      <AddressFields draft={draft} provider={provider} errors={errors} onChange={change} />
       <Choice
         type="checkbox"
         label={t("field.isExternal")}
         hint={t("hint.isExternal")}
         checked={draft.isExternal ?? true}
-        onChange={(event) => onChange({ isExternal: event.target.checked })}
+        onChange={(event) => change({ isExternal: event.target.checked })}
       />
       <fieldset>
         <legend className="mb-1 text-[0.8125rem] font-medium">{t("field.billing")}</legend>
@@ -188,7 +167,7 @@ export function ProviderDrawer({ list, provider, onClose }: DrawerProps): ReactE
             label={t(`billing.${mode}`)}
             hint={t(`billingHint.${mode}`)}
             checked={draft.billingMode === mode}
-            onChange={() => onChange({ billingMode: mode })}
+            onChange={() => change({ billingMode: mode })}
           />
         ))}
       </fieldset>
@@ -198,9 +177,9 @@ export function ProviderDrawer({ list, provider, onClose }: DrawerProps): ReactE
           label={t("field.disabled")}
           hint={t("hint.disabled", { count: provider.deployments.filter((one) => !one.disabled).length })}
           checked={draft.disabled ?? false}
-          onChange={(event) => onChange({ disabled: event.target.checked })}
+          onChange={(event) => change({ disabled: event.target.checked })}
         />
       )}
-    </FormDrawer>
+    </FormFrame>
   );
 }

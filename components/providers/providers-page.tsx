@@ -4,12 +4,11 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useState } from "react";
 import type { ReactElement } from "react";
-import { QueryError } from "@/components/query/query-error";
+import { QueryView } from "@/components/query/query-view";
 import { PageHeader } from "@/components/shell/page-header";
 import { Button } from "@/components/ui/button";
-import { Card } from "@/components/ui/card";
-import { EmptyState, Notice } from "@/components/ui/notice";
-import { Skeleton } from "@/components/ui/skeleton";
+import { Notice } from "@/components/ui/notice";
+import { SkeletonCards } from "@/components/ui/skeleton";
 import type { ProviderList } from "@/lib/contracts/models";
 import { DeploymentDrawer } from "./deployment-drawer";
 import { ProviderCard } from "./provider-card";
@@ -36,7 +35,8 @@ function Panel({
 
 export function ProvidersPage(): ReactElement {
   const t = useTranslations("providers");
-  const { data: list, error, refetch } = useProviders();
+  const found = useProviders();
+  const list = found.data;
   const [panel, setPanel] = useState<ProviderPanel | null>(null);
   const add =
     list?.canWrite === true ? (
@@ -47,39 +47,30 @@ export function ProvidersPage(): ReactElement {
   return (
     <>
       <PageHeader title={t("title")} lead={t("lead")} actions={add} />
-      {error === null ? null : (
-        <div className="mb-4">
-          <QueryError error={error} onRetry={() => void refetch()} />
-        </div>
-      )}
-      {list === undefined ? (
-        error === null ? (
-          <Skeleton className="h-96" />
-        ) : null
-      ) : (
-        <>
-          {list.canWrite && list.models.length === 0 ? (
-            <Notice className="mb-4">
-              {t("noModels")}{" "}
-              <Link href="/prices" className="text-brand underline underline-offset-4">
-                {t("toModels")}
-              </Link>
-            </Notice>
-          ) : null}
-          {list.providers.length === 0 ? (
-            <Card>
-              <EmptyState title={t("emptyTitle")} body={t("emptyBody")} action={add} />
-            </Card>
-          ) : (
-            <div className="grid gap-4">
-              {list.providers.map((provider) => (
-                <ProviderCard key={provider.id} list={list} provider={provider} onOpen={setPanel} />
-              ))}
-            </div>
-          )}
-          <Panel panel={panel} list={list} onClose={() => setPanel(null)} />
-        </>
-      )}
+      {list?.canWrite === true && list.models.length === 0 ? (
+        <Notice className="mb-4">
+          {t("noModels")}{" "}
+          <Link href="/prices" className="text-brand underline underline-offset-4">
+            {t("toModels")}
+          </Link>
+        </Notice>
+      ) : null}
+      <QueryView
+        query={found}
+        skeleton={<SkeletonCards />}
+        empty={({ providers }) =>
+          providers.length === 0 ? { title: t("emptyTitle"), body: t("emptyBody"), action: add } : null
+        }
+      >
+        {(shown) => (
+          <div className="grid gap-4">
+            {shown.providers.map((provider) => (
+              <ProviderCard key={provider.id} list={shown} provider={provider} onOpen={setPanel} />
+            ))}
+          </div>
+        )}
+      </QueryView>
+      {list === undefined ? null : <Panel panel={panel} list={list} onClose={() => setPanel(null)} />}
     </>
   );
 }

@@ -5,14 +5,13 @@ import { parseAsString, useQueryStates } from "nuqs";
 import type { ReactElement } from "react";
 import { Count, Money } from "@/components/format/figures";
 import { durationText, logTimeText, zoneText } from "@/components/format/time";
-import { QueryError } from "@/components/query/query-error";
+import { QueryView } from "@/components/query/query-view";
 import { PageHeader } from "@/components/shell/page-header";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/card";
 import { cn } from "@/components/ui/cn";
-import { EmptyState } from "@/components/ui/notice";
-import { Skeleton } from "@/components/ui/skeleton";
+import { SkeletonRows } from "@/components/ui/skeleton";
 import { requestListQuery } from "@/lib/contracts/requests";
 import type { RequestList, RequestListQuery, RequestRow } from "@/lib/contracts/requests";
 import { RequestFilters } from "./request-filters";
@@ -132,7 +131,8 @@ export function RequestsPage(): ReactElement {
   const t = useTranslations("requests");
   const c = useTranslations("common");
   const [query, setQuery] = useFilters();
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useRequests(query);
+  const found = useRequests(query);
+  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = found;
   const list = data?.pages[0];
   const rows = data?.pages.flatMap((page) => page.rows) ?? [];
   const isFiltered = Object.values(query).some((value) => value !== "");
@@ -147,34 +147,31 @@ export function RequestsPage(): ReactElement {
         }
       />
       <RequestFilters query={query} list={list} onChange={setQuery} />
-      {error === null ? null : (
-        <div className="mb-4">
-          <QueryError error={error} onRetry={() => void refetch()} />
-        </div>
-      )}
-      {list === undefined ? (
-        error === null ? (
-          <Skeleton className="h-[32rem]" />
-        ) : null
-      ) : (
-        <Card>
-          {rows.length === 0 ? (
-            <EmptyState
-              title={t(isFiltered ? "noMatchTitle" : "emptyTitle")}
-              body={t(isFiltered ? "noMatchBody" : "emptyBody")}
-            />
-          ) : (
-            <LogTable list={list} rows={rows} />
-          )}
-          {hasNextPage ? (
-            <div className="border-t p-3 text-center">
-              <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-                {isFetchingNextPage ? c("loading") : t("older")}
-              </Button>
-            </div>
-          ) : null}
-        </Card>
-      )}
+      <QueryView
+        query={{ ...found, data: list }}
+        skeleton={<SkeletonRows rows={12} />}
+        empty={() =>
+          rows.length > 0
+            ? null
+            : {
+                title: t(isFiltered ? "noMatchTitle" : "emptyTitle"),
+                body: t(isFiltered ? "noMatchBody" : "emptyBody"),
+              }
+        }
+      >
+        {(shown) => (
+          <Card>
+            <LogTable list={shown} rows={rows} />
+            {hasNextPage ? (
+              <div className="border-t p-3 text-center">
+                <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+                  {isFetchingNextPage ? c("loading") : t("older")}
+                </Button>
+              </div>
+            ) : null}
+          </Card>
+        )}
+      </QueryView>
     </>
   );
 }

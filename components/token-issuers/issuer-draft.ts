@@ -1,5 +1,6 @@
 /** The issuer form's state and the input it becomes. Pure. */
-import { issuesByPath } from "@/components/format/issues";
+import { issuesByPath } from "@/components/format/checked";
+import type { Checked, FieldErrors } from "@/components/format/checked";
 import { saveTokenIssuerInput } from "@/lib/contracts/token-issuers";
 import type { SaveTokenIssuerInput, TokenIssuerView } from "@/lib/contracts/token-issuers";
 import type { Environment } from "@/lib/domain/snapshot";
@@ -90,10 +91,6 @@ export function draftOf(view: TokenIssuerView): IssuerDraft {
   };
 }
 
-type Checked =
-  | { readonly ok: true; readonly input: SaveTokenIssuerInput }
-  | { readonly ok: false; readonly errors: Readonly<Record<string, string>> };
-
 function ownOf(draft: IssuerDraft): object {
   if (draft.kind === "jwks") return { kind: draft.kind, jwksUrl: draft.endpoint.trim(), algorithms: draft.algorithms };
   return {
@@ -116,7 +113,7 @@ const FIELDS: Readonly<Record<string, string>> = {
 };
 
 /** Fields of the input as fields of the form; "audiences.0" belongs to `audiences`. */
-export function formErrors(fields: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+export function formErrors(fields: FieldErrors): FieldErrors {
   return Object.fromEntries(
     Object.entries(fields).map(([field, code]) => {
       const whole = /^claims\.\w+/u.exec(field)?.[0] ?? field.split(".")[0] ?? field;
@@ -125,7 +122,7 @@ export function formErrors(fields: Readonly<Record<string, string>>): Readonly<R
   );
 }
 
-export function toInput(draft: IssuerDraft): Checked {
+export function toInput(draft: IssuerDraft): Checked<SaveTokenIssuerInput> {
   const tolerance = /^\d{1,3}$/u.test(draft.tolerance.trim()) ? Number(draft.tolerance) : -1;
   const parsed = saveTokenIssuerInput.safeParse({
     ...ownOf(draft),

@@ -1,13 +1,11 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { useState } from "react";
 import type { ReactElement } from "react";
-import { toast } from "sonner";
-import { FormDrawer } from "@/components/query/form-drawer";
+import { alsoCheck } from "@/components/format/checked";
+import { FormFrame } from "@/components/query/form-frame";
 import { queryKeys } from "@/components/query/keys";
-import { useConsoleWrite } from "@/components/query/use-console-write";
-import { fieldErrorsOf } from "@/components/query/use-error-text";
-import type { TokenIssuerList, TokenIssuerView } from "@/lib/contracts/token-issuers";
+import { useFormSave } from "@/components/query/use-form-save";
+import type { SaveTokenIssuerInput, TokenIssuerList, TokenIssuerView } from "@/lib/contracts/token-issuers";
 import { draftOf, EMPTY_DRAFT, formErrors, toInput } from "./issuer-draft";
 import type { IssuerDraft } from "./issuer-draft";
 import { IssuerForm } from "./issuer-form";
@@ -20,48 +18,28 @@ interface DrawerProps {
 
 export function IssuerDrawer({ list, issuer, onClose }: DrawerProps): ReactElement {
   const t = useTranslations("issuers");
-  const write = useConsoleWrite(queryKeys.tokenIssuers);
-  const [draft, setDraft] = useState<IssuerDraft>(() => (issuer === null ? EMPTY_DRAFT : draftOf(issuer)));
-  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
-
-  function submit(): void {
-    const checked = toInput(draft);
-    const isTaken = issuer === null && list.issuers.some((one) => one.name === draft.name.trim());
-    if (!checked.ok || isTaken) {
-      setErrors({ ...(checked.ok ? {} : checked.errors), ...(isTaken ? { name: "name_taken" } : {}) });
-      return;
-    }
-    setErrors({});
-    write.mutate(
-      { path: "/api/console/token-issuers", method: "POST", body: checked.input },
-      {
-        onSuccess: () => {
-          toast.success(t("saved", { name: checked.input.name }));
-          onClose();
-        },
-        onError: (error) => setErrors(formErrors(fieldErrorsOf(error))),
-      },
-    );
-  }
+  const { draft, errors, change, state } = useFormSave<IssuerDraft, SaveTokenIssuerInput>({
+    initial: () => (issuer === null ? EMPTY_DRAFT : draftOf(issuer)),
+    path: "/api/console/token-issuers",
+    stale: [queryKeys.tokenIssuers],
+    check: (typed) => {
+      const isTaken = issuer === null && list.issuers.some((one) => one.name === typed.name.trim());
+      return alsoCheck(toInput(typed), isTaken ? { name: "name_taken" } : {});
+    },
+    saved: ({ name }) => t("saved", { name }),
+    onClose,
+    toFields: formErrors,
+  });
 
   return (
-    <FormDrawer
+    <FormFrame
+      {...state}
+      shape="drawer"
       title={t(issuer === null ? "createTitle" : "editTitle")}
       description={t("drawerLead")}
       submitLabel={t("save")}
-      isPending={write.isPending}
-      error={write.error}
-      errors={errors}
-      onSubmit={submit}
-      onClose={onClose}
     >
-      <IssuerForm
-        list={list}
-        issuer={issuer}
-        draft={draft}
-        errors={errors}
-        onChange={(change) => setDraft((before) => ({ ...before, ...change }))}
-      />
-    </FormDrawer>
+      <IssuerForm list={list} issuer={issuer} draft={draft} errors={errors} onChange={change} />
+    </FormFrame>
   );
 }

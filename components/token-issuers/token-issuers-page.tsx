@@ -6,12 +6,10 @@ import { useState } from "react";
 import type { ReactElement } from "react";
 import { readConsole } from "@/components/query/console-fetch";
 import { queryKeys } from "@/components/query/keys";
-import { QueryError } from "@/components/query/query-error";
+import { QueryView } from "@/components/query/query-view";
 import { PageHeader } from "@/components/shell/page-header";
 import { Button } from "@/components/ui/button";
-import { Card } from "@/components/ui/card";
-import { EmptyState } from "@/components/ui/notice";
-import { Skeleton } from "@/components/ui/skeleton";
+import { SkeletonCards } from "@/components/ui/skeleton";
 import { tokenIssuerList } from "@/lib/contracts/token-issuers";
 import type { TokenIssuerList, TokenIssuerView } from "@/lib/contracts/token-issuers";
 import { IssuerCard } from "./issuer-card";
@@ -42,14 +40,11 @@ function Panel({
 export function TokenIssuersPage(): ReactElement {
   const t = useTranslations("issuers");
   const [panel, setPanel] = useState<IssuerPanel | null>(null);
-  const {
-    data: list,
-    error,
-    refetch,
-  } = useQuery({
+  const found = useQuery({
     queryKey: queryKeys.tokenIssuers,
     queryFn: ({ signal }) => readConsole("/api/console/token-issuers", tokenIssuerList, signal),
   });
+  const list = found.data;
   const add = (
     <Button variant="primary" onClick={() => setPanel({ kind: "edit", issuer: null })}>
       <Plus aria-hidden /> {t("create")}
@@ -58,37 +53,28 @@ export function TokenIssuersPage(): ReactElement {
   return (
     <>
       <PageHeader title={t("title")} lead={t("lead")} actions={list === undefined ? undefined : add} />
-      {error === null ? null : (
-        <div className="mb-4">
-          <QueryError error={error} onRetry={() => void refetch()} />
-        </div>
-      )}
-      {list === undefined ? (
-        error === null ? (
-          <Skeleton className="h-96" />
-        ) : null
-      ) : (
-        <>
-          {list.issuers.length === 0 ? (
-            <Card>
-              <EmptyState title={t("emptyTitle")} body={t("emptyBody")} action={add} />
-            </Card>
-          ) : (
-            <div className="grid gap-4">
-              {list.issuers.map((issuer) => (
-                <IssuerCard
-                  key={issuer.id}
-                  list={list}
-                  issuer={issuer}
-                  onEdit={() => setPanel({ kind: "edit", issuer })}
-                  onRemove={() => setPanel({ kind: "remove", issuer })}
-                />
-              ))}
-            </div>
-          )}
-          <Panel panel={panel} list={list} onClose={() => setPanel(null)} />
-        </>
-      )}
+      <QueryView
+        query={found}
+        skeleton={<SkeletonCards />}
+        empty={({ issuers }) =>
+          issuers.length === 0 ? { title: t("emptyTitle"), body: t("emptyBody"), action: add } : null
+        }
+      >
+        {(shown) => (
+          <div className="grid gap-4">
+            {shown.issuers.map((issuer) => (
+              <IssuerCard
+                key={issuer.id}
+                list={shown}
+                issuer={issuer}
+                onEdit={() => setPanel({ kind: "edit", issuer })}
+                onRemove={() => setPanel({ kind: "remove", issuer })}
+              />
+            ))}
+          </div>
+        )}
+      </QueryView>
+      {list === undefined ? null : <Panel panel={panel} list={list} onClose={() => setPanel(null)} />}
     </>
   );
 }

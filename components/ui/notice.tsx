@@ -34,9 +34,9 @@ export function Notice({ tone = "info", icon, action, role, className, children 
   );
 }
 
-interface EmptyStateProps {
+export interface EmptyStateProps {
   readonly title: string;
-  readonly body: ReactNode;
+  readonly body?: ReactNode;
   readonly action?: ReactNode;
 }
 
@@ -49,7 +49,7 @@ export function EmptyState({ title, body, action }: EmptyStateProps): ReactEleme
         <path d="M2 12h11c9 0 9 7 18 7h15" strokeWidth="1.5" strokeLinecap="round" opacity=".45" />
       </svg>
       <p className="font-medium">{title}</p>
-      <div className="max-w-md text-[0.8125rem] text-soft">{body}</div>
+      {body === undefined ? null : <div className="max-w-md text-[0.8125rem] text-soft">{body}</div>}
       {action === undefined ? null : <div className="mt-2">{action}</div>}
     </div>
   );
