@@ -20,6 +20,8 @@ export interface ReserveBudget {
   readonly overflowPlan: number | null;
   /** Of what a session may use: its limit, which stands nowhere else. */
   readonly session?: bigint;
+  /** It is of what serves, not of who calls: where it has no room the plan may be served elsewhere. */
+  readonly isOfTarget?: boolean;
 }
 
 /** Amounts by budget position (null: not charged by this plan), or a denial. */
@@ -138,11 +140,13 @@ export class ReservationModel {
     let plan = chosen.plan;
     const first = this.fit(command, plan);
     let fit = first;
-    while (fit.short !== null && fit.reason === "exhausted" && plan < command.plans.length - 1) {
+    const isOfTarget = () => fit.short !== null && isTargets(command.budgets[fit.short]);
+    while (fit.short !== null && fit.reason === "exhausted" && !isOfTarget() && plan < command.plans.length - 1) {
       plan += 1;
       if (command.plans[plan] !== "denied") fit = this.fit(command, plan);
     }
-    if (fit.short !== null) return { code: first.reason, budget: first.short ?? 0 };
+    const told = isOfTarget() ? fit : first;
+    if (fit.short !== null) return { code: told.reason, budget: told.short ?? 0 };
     this.hold(command, plan, fit.isOverflow);
     return { code: "reserved", plan, rung: chosen.rung, isOverflow: fit.isOverflow };
   }
@@ -288,6 +292,10 @@ export class ReservationModel {
 
 function amountOf(plan: ReservePlan | undefined, index: number): bigint | null {
   return plan === undefined || plan === "denied" ? null : (plan[index] ?? null);
+}
+
+function isTargets(line: ReserveBudget | undefined): boolean {
+  return line?.isOfTarget === true && line.enforcement === "enforce";
 }
 
 function charges(plan: ReservePlan | undefined, index: number): boolean {

@@ -36,6 +36,8 @@ export interface ReserveBudgetLine {
   readonly overflowPlan: number | null;
   /** Of what a session may use, which is no budget: its limit, and for how long its counter outlives its last call. */
   readonly session?: { readonly limit: string; readonly idleMs: number };
+  /** Of a budget of the provider or deployment that serves: whose it is. No stricter plan is taken for want of room on it. */
+  readonly targetId?: string;
 }
 
 export interface ReserveRateLimit {

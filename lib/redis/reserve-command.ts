@@ -42,12 +42,17 @@ export function budgetTerms(
     const { session } = line;
     if (session) return `i ${line.budgetId} ${line.meter} ${session.limit} ${String(session.idleMs)};`;
     const overflowPlan = line.overflowPlan === null ? "-" : String(line.overflowPlan);
-    return `${ENFORCEMENT_LETTER[line.enforcement]} ${line.periodId} ${line.meter} ${line.rungs || "-"} ${overflowPlan};`;
+    return `${letterOf(line)} ${line.periodId} ${line.meter} ${line.rungs || "-"} ${overflowPlan};`;
   });
   return {
     keys: budgets.flatMap((line) => [counterOf(keys, line), keys.limit(line.budgetId)]),
     text: texts.join(""),
   };
+}
+
+/** Of what serves, not of who calls: where it has no room the call may go elsewhere. */
+function letterOf({ enforcement, targetId }: ReserveBudgetLine): string {
+  return targetId !== undefined && enforcement === "enforce" ? "t" : ENFORCEMENT_LETTER[enforcement];
 }
 
 function counterOf(keys: OrganisationKeys, { budgetId, periodId, meter, session }: ReserveBudgetLine): string {

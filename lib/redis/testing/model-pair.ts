@@ -57,13 +57,15 @@ export class ModelPair {
   ) {
     this.lines = lines.map((line, index) => ({
       ...line,
-      ...(line.session === undefined ? {} : { ...OF_SESSION, session: line.session * scale }),
+      // A line is of the caller, of the target or of a session.
+      ...(line.session === undefined ? {} : { ...OF_SESSION, isOfTarget: false, session: line.session * scale }),
       budgetId: `b${String(index)}`,
       periodId: PERIOD,
     }));
     this.terms = [0, 1].map(() =>
-      this.lines.map(({ session, ...line }) => ({
+      this.lines.map(({ session, isOfTarget, ...line }) => ({
         ...line,
+        ...(isOfTarget ? { targetId: "prv_1" } : {}),
         rungs: line.steps.map((step) => `${String(step.atBasisPoints)}:${String(step.plan)}`).join(","),
         ...(session === undefined ? {} : { session: { limit: String(session), idleMs: SESSION_IDLE_MS } }),
       })),

@@ -138,6 +138,7 @@ const anyLine = fc.record({
   overflowPlan: fc.option(fc.nat(1)),
   /** One line of four is what a session may use. */
   session: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.constant(100n) }),
+  isOfTarget: fc.boolean(),
 });
 
 /** A line of a budget says nothing of sessions. */

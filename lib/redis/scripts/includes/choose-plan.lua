@@ -120,12 +120,13 @@ local function shortOf(call, plan, nowMs, overflowing)
   end
 end
 
--- A stricter plan may be cheaper: the first that fits is taken. Returns a refusal, or nil, the plan and 1 for overflow.
+-- A stricter plan may be cheaper: the first that fits is taken. Where the target of one has no money left nothing stricter is
+-- looked at: that plan may be served elsewhere. Returns a refusal, or nil, the plan and 1 for overflow.
 local function fittingPlan(call, plan, nowMs)
   local overflowing = {}
   local short, reason = shortOf(call, plan, nowMs, overflowing)
   local firstShort, firstReason = short, reason
-  while short and reason == 6 and plan < call.planCount - 1 do
+  while short and reason == 6 and not call.budgets[short].ofTarget and plan < call.planCount - 1 do
     plan = plan + 1
     if planOf(call, plan) then
       overflowing = {}
@@ -133,6 +134,7 @@ local function fittingPlan(call, plan, nowMs)
     end
   end
   if not short then return nil, plan, overflowing.used and 1 or 0 end
+  if call.budgets[short].ofTarget then firstShort, firstReason = short, reason end
   if firstReason ~= 6 then return { firstReason, firstShort } end
   local view = viewOf(call.budgets[firstShort], nowMs)
   return { 6, firstShort, view.settled, heldText(view), limitText(view), withOverflowText(view) }

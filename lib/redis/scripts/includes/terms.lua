@@ -1,5 +1,6 @@
 -- What calls of one key, model and class have in common: the epoch and span it holds for, budgets and short windows.
--- Text: "epoch start end", then a line of "<e|w|s> <period id> <meter> <rungs or -> <overflow plan or ->;" for each budget or
+-- Text: "epoch start end", then a line of "<e|t|w|s> <period id> <meter> <rungs or -> <overflow plan or ->;" for each budget ("t" is
+-- enforced and of the target that serves, not of the caller) or
 -- "i <session> <meter> <limit> <ms its counter outlives its last call>;" for what a session may use, which stands nowhere else,
 -- a line of "<interval> <tolerance> <tokens per minute> <slots>;" for each rate limit, "-" where there is none, then the
 -- usage event's head up to what is a call's own, and a line for each plan of what its serving says in the head.
@@ -14,7 +15,7 @@ local function readBudgets(line, at)
       meter = meter .. "@" .. overflowPlan
     else
       budgets[#budgets + 1] = {
-        enforced = enforcement == "e", periodId = periodId, rungs = rungs, firstRung = tonumber((string.match(rungs, "^%d+"))),
+        enforced = enforcement == "e" or enforcement == "t", ofTarget = enforcement == "t", periodId = periodId, rungs = rungs, firstRung = tonumber((string.match(rungs, "^%d+"))),
         overflowPlan = tonumber(overflowPlan), counterKey = KEYS[at], limitKey = KEYS[at + 1],
       }
     end
