@@ -7,7 +7,7 @@ import { writeForm } from "../wire/routes/form";
 import type { FormRequest, JsonRequest } from "../wire/routes/route-request";
 import { isFormRequest } from "../wire/routes/route-request";
 import type { UpstreamFacts } from "../wire/routes/upstream-patches";
-import { formPatches, jsonPatches } from "../wire/routes/upstream-patches";
+import { formPatches, jsonPatches, needsOlderCap } from "../wire/routes/upstream-patches";
 import { isRaw } from "./answer-raw";
 import { translatedBody } from "./translation";
 
@@ -44,7 +44,8 @@ export function upstreamBody(held: Held, request: JsonRequest): string {
   }
   if (request.kind === "passthrough") return request.text;
   const needsUsage = request.isStream && !request.wantsUsage;
-  if (upstreamModel === request.model && held.writtenCap === null && !needsUsage) return request.text;
+  const isAsItCame = upstreamModel === request.model && held.writtenCap === null && !needsUsage;
+  if (isAsItCame && !needsOlderCap(request, target.adapter.vendor)) return request.text;
   const patches = jsonPatches(request, factsOf(held));
   return Object.keys(patches).length === 0 ? request.text : patchJson(request.text, request.scan, patches);
 }

@@ -95,7 +95,7 @@ export function usageHints(request: RouteRequest, vendor: string, region: string
   const certain = extras.region ?? region;
   const context = contextOf(extras.toolFees);
   // A search model searches once a call and does not say so (OpenAI chat completions).
-  const searchesOnce = kind === "chat" && extras.toolFees.length > 0;
+  const searchesOnce = kind === "chat" && extras.toolFees.some(({ tool }) => SEARCH.test(tool));
   const asked: AskedUse = {
     ...unitsAsked(request),
     ...(searchesOnce ? { webSearches: 1 } : {}),

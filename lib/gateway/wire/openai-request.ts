@@ -17,7 +17,7 @@ import {
   textBytes,
   wholeNumber,
 } from "./routes/fields";
-import { chatShape } from "./routes/openai-chat";
+import { chatShape, maySellMore } from "./routes/openai-chat";
 import { embeddingShape } from "./routes/openai-other";
 import type { JsonRequest, RequestShape } from "./routes/route-request";
 import { NO_EXTRAS } from "./routes/route-request";
@@ -56,9 +56,11 @@ function isText(part: unknown): boolean {
 function isRich(body: Body, messages: readonly unknown[]): boolean {
   if (body.web_search_options !== undefined || body.modalities !== undefined || body.service_tier !== undefined)
     return true;
+  if (body.best_of !== undefined || maySellMore(body)) return true;
   for (const message of messages) {
-    const content = isBody(message) ? message.content : undefined;
-    if (Array.isArray(content) && !content.every(isText)) return true;
+    const { content, audio } = isBody(message) ? message : {};
+    const isSpoken = audio !== undefined && audio !== null;
+    if (isSpoken || (Array.isArray(content) && !content.every(isText))) return true;
   }
   return false;
 }

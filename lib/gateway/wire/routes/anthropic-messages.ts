@@ -27,8 +27,11 @@ const FRAMING_TOKENS_PER_MESSAGE = 5;
 const TOOL_FRAMING_TOKENS = 1000;
 const TOKENS_PER_ANTHROPIC_TOOL = 5000;
 
-/** Versioned tools that run at Anthropic: `web_search_20250305` and later ones. */
-const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search)/u;
+/**
+ * Versioned tools of Anthropic's that the caller runs. All others run at Anthropic, also those that are newer than this list: some
+ * have a fee, and one (`advisor`) asks another, dearer model.
+ */
+const CALLERS_TOOL = /^(bash|text_editor|computer|memory)_/u;
 /** Blocks whose tokens their bytes do not bound. */
 const UNBOUNDED_BLOCKS = new Set(["document", "container_upload"]);
 
@@ -46,7 +49,7 @@ function readTools(body: Body): ToolReading {
     if (type === "custom") return;
     tokens += TOKENS_PER_ANTHROPIC_TOOL;
     const maxCalls = wholeNumber(tool, "max_uses", 0, MAX_CALLS, `tools[${index}].max_uses`);
-    if (SERVER_TOOL.test(type)) fees.push({ tool: type, maxCalls, size: null });
+    if (!CALLERS_TOOL.test(type)) fees.push({ tool: type, maxCalls, size: null });
   });
   return { fees, tokens };
 }

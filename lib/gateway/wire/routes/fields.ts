@@ -6,6 +6,7 @@ import type { Denial } from "@/lib/domain/denial";
 import { denial } from "@/lib/domain/denial";
 import { scanJson } from "../json-scan";
 import { utf8Length } from "../utf8-length";
+import { smuggledMember } from "./bought-members";
 import type { JsonRequest, RequestShape } from "./route-request";
 
 /** Thrown inside a parser; `asDenial` makes it an answer. */
@@ -152,5 +153,12 @@ export function parseJsonBody(
   }
   const object = body;
   const read = asDenial(() => shape(object, bytes.length));
-  return read.kind === "denial" ? read : { text, scan, body, bodyBytes: bytes.length, ...read };
+  if (read.kind === "denial") return read;
+  // A body that goes on as it is was priced by the call, whatever it says.
+  const smuggled = read.kind === "passthrough" ? undefined : smuggledMember(object, scan.members.keys());
+  if (smuggled !== undefined) {
+    const param = smuggled.slice(0, 100);
+    return denial("invalid_request", { detail: "this member is not the caller's to set", param });
+  }
+  return { text, scan, body, bodyBytes: bytes.length, ...read };
 }

@@ -65,6 +65,45 @@ function searchFee(body: Body): readonly ToolFee[] {
   return [{ tool: "web_search", maxCalls: null, size }];
 }
 
+/** Tools that the caller runs; every other tool runs at the provider, for a fee, and brings input of its own. */
+const CALLERS_TOOLS = new Set(["function", "custom", "local_shell", "apply_patch", "namespace"]);
+
+function builtInTools(body: Body, isTypeRequired: boolean): readonly ToolFee[] {
+  const maxCalls = wholeNumber(body, "max_tool_calls", 0, MAX_CALLS);
+  return objectsOf(body, "tools").flatMap((tool, index) => {
+    const type = wordOf(tool, "type", `tools[${index}].type`);
+    if (type === null && isTypeRequired)
+      throw new Invalid(`tools[${index}].type`, `tools[${index}].type must be a text`);
+    if (type === null || CALLERS_TOOLS.has(type)) return [];
+    const size = wordOf(tool, "search_context_size", `tools[${index}].search_context_size`);
+    return [{ tool: type, maxCalls, size: size ?? (type.startsWith("web_search") ? "medium" : null) }];
+  });
+}
+
+/**
+ * What vendors sell beside a chat: searches of Alibaba (`enable_search`), Zhipu and Moonshot (tools of types of their own), xAI
+ * (`search_parameters`) and plugins of OpenRouter.
+ */
+function chatFees(body: Body): readonly ToolFee[] {
+  const live = objectOf(body, "search_parameters");
+  const plugins = objectsOf(body, "plugins").map((plugin) => wordOf(plugin, "id", "plugins.id") ?? "plugin");
+  const names = [...(live && live.mode !== "off" ? ["live_search"] : []), ...plugins];
+  const search: ToolFee = { tool: "web_search", maxCalls: null, size: "medium" };
+  return [
+    ...searchFee(body),
+    ...(flag(body, "enable_search") ? [search] : []),
+    ...builtInTools(body, false),
+    ...names.map((tool) => ({ tool, maxCalls: null, size: null })),
+  ];
+}
+
+/** Whether a chat body may have what `chatFees` reads: most do not, and need not be looked through. */
+export function maySellMore({ tools, plugins, enable_search: search, search_parameters: live }: Body): boolean {
+  if (plugins !== undefined || search !== undefined || live !== undefined) return true;
+  if (tools === undefined || tools === null) return false;
+  return !Array.isArray(tools) || !tools.every((tool) => isBody(tool) && tool.type === "function");
+}
+
 function asksForAudio(body: Body): boolean {
   const modalities = given(body, "modalities");
   if (modalities === undefined) return false;
@@ -80,7 +119,8 @@ export function chatShape(body: Body, bodyBytes: number): RequestShape {
   const older = wholeNumber(body, "max_tokens", 1, MAX_OUTPUT_TOKENS);
   const framing = messages.length * FRAMING_TOKENS_PER_MESSAGE + FRAMING_TOKENS;
   const types = messages.flatMap((message) => partTypes(message.content));
-  const toolFees = searchFee(body);
+  const toolFees = chatFees(body);
+  const choices = wholeNumber(body, "n", 1, MAX_CHOICES) ?? 1;
   const prediction = given(body, "prediction");
   return {
     model: modelOf(body),
@@ -89,14 +129,16 @@ export function chatShape(body: Body, bodyBytes: number): RequestShape {
     wantsUsage: includesUsage(body),
     // Where both are said a server may obey either: hold for the larger.
     outputCap: newer === null && older === null ? null : Math.max(newer ?? 0, older ?? 0),
-    choices: wholeNumber(body, "n", 1, MAX_CHOICES) ?? 1,
+    // Servers that know it make so many and show the best (vLLM).
+    choices: Math.max(choices, wholeNumber(body, "best_of", 1, MAX_BEST_OF) ?? 1),
     inputBound: bodyBytes + framing + mediaTokens(types),
     inputGuess: () => guessTokens(messages) + framing,
     extraOutput: prediction === undefined ? 0 : textBytes(prediction),
     endUser: endUserOf(body),
     extras: {
       ...NO_EXTRAS,
-      isContextUnbounded: hasDocument(types) || toolFees.length > 0,
+      // What was said before is named by its id and read again (OpenAI: audio of assistant messages).
+      isContextUnbounded: hasDocument(types) || toolFees.length > 0 || messages.some(({ audio }) => isBody(audio)),
       serviceTier: wordOf(body, "service_tier"),
       toolFees,
       hasAudioOutput: asksForAudio(body),
@@ -143,20 +185,6 @@ function completionShape(body: Body, bodyBytes: number): RequestShape {
   };
 }
 
-/** Tools that the caller runs; every other tool runs at the provider, for a fee, and brings input of its own. */
-const CALLERS_TOOLS = new Set(["function", "custom", "local_shell", "apply_patch", "namespace"]);
-
-function builtInTools(body: Body): readonly ToolFee[] {
-  const maxCalls = wholeNumber(body, "max_tool_calls", 0, MAX_CALLS);
-  return objectsOf(body, "tools").flatMap((tool, index) => {
-    const type = wordOf(tool, "type", `tools[${index}].type`);
-    if (type === null) throw new Invalid(`tools[${index}].type`, `tools[${index}].type must be a text`);
-    if (CALLERS_TOOLS.has(type)) return [];
-    const size = wordOf(tool, "search_context_size", `tools[${index}].search_context_size`);
-    return [{ tool: type, maxCalls, size: size ?? (type.startsWith("web_search") ? "medium" : null) }];
-  });
-}
-
 function inputItems(body: Body): unknown {
   const input = given(body, "input");
   const isList = Array.isArray(input) && input.every(isBody);
@@ -168,7 +196,7 @@ function inputItems(body: Body): unknown {
 function responsesShape(body: Body, bodyBytes: number): RequestShape {
   const input = inputItems(body);
   const instructions = textOf(body, "instructions");
-  const toolFees = builtInTools(body);
+  const toolFees = builtInTools(body, true);
   const items = Array.isArray(input) ? input.length : 1;
   const framing = items * FRAMING_TOKENS_PER_MESSAGE + FRAMING_TOKENS;
   const types = partTypes(input).filter((type) => !type.endsWith("_call") && !type.endsWith("_call_output"));

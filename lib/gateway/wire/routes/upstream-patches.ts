@@ -1,5 +1,6 @@
 /**
- * The three things the gateway changes in a body: model name, a written-in output cap, and the asked-for usage chunk. Each
+ * The three things the gateway changes in a body: model name, an output cap (written in, or said in the word that the server
+ * knows), and the asked-for usage chunk. Each
  * route names them differently; what comes out is data for `patchJson` or `writeForm`.
  */
 import type { MemberSpan } from "../json-scan";
@@ -17,6 +18,8 @@ export interface UpstreamFacts {
 
 /** Providers whose newer models refuse `max_tokens`; other servers do not know `max_completion_tokens`. */
 const NEWER_CAP = new Set(["openai", "azure"]);
+/** Providers that know both words; some of them refuse a body that says both. */
+const BOTH_CAPS = new Set(["openai", "azure", "ark", "gemini", "moonshot", "vllm", "sandbox"]);
 
 /** Name of the output cap on a route; undefined where the route has none that could be written in. */
 export function capField(kind: RouteKind, providerKind: string): string | undefined {
@@ -33,6 +36,15 @@ export function capField(kind: RouteKind, providerKind: string): string | undefi
     default:
       return undefined;
   }
+}
+
+/**
+ * Whether a chat's cap is said in the newer word alone where a server may know the older one only and make as much as it likes
+ * (llama-cpp-python issue 1907, Ollama's OpenAI compatibility): held for, it must be obeyed.
+ */
+export function needsOlderCap({ kind, body }: JsonRequest, providerKind: string): boolean {
+  const isSaid = (name: string) => body[name] !== undefined && body[name] !== null;
+  return kind === "chat" && isSaid("max_completion_tokens") && !isSaid("max_tokens") && !BOTH_CAPS.has(providerKind);
 }
 
 /** Text of a member that is an object, with members of its own set; a member that is not there is made. */
@@ -66,6 +78,10 @@ export function jsonPatches(request: JsonRequest, facts: UpstreamFacts): Readonl
     } else {
       patches[cap] = String(facts.writtenCap);
     }
+  }
+  if (needsOlderCap(request, facts.providerKind)) {
+    patches.max_tokens = String(request.outputCap);
+    patches.max_completion_tokens = "null";
   }
   const hasUsageOption = request.kind === "chat" || request.kind === "completion";
   if (hasUsageOption && request.isStream && !request.wantsUsage)
