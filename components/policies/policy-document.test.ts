@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LADDER_TEMPLATES } from "@/lib/domain/ladder-templates";
+import { LADDER_TEMPLATES, MONTHLY_DEPARTMENT } from "@/lib/domain/ladder-templates";
 import { policyDocumentSchema } from "@/lib/domain/policy";
 import { diffPolicies } from "./policy-diff";
 import { toDocument } from "./policy-document";
@@ -60,11 +60,20 @@ describe("the policy form", () => {
     ["sessionCost", "1.5.1", "amount_malformed"],
     ["fallbackCurrency", "dollars", "currency_malformed"],
     ["fallbackInput", "cheap", "amount_malformed"],
-    ["downgrade", "gpt-4o gpt-4o-mini", "pair_malformed"],
+    ["fallbacks", "gpt-4o gpt-4o-mini", "pair_malformed"],
     ["deadlineSeconds", "0", "number_out_of_range"],
   ])("%s of %s is refused at its field", (field, text, code) => {
     const checked = toDocument({ ...draftOf(full), [field]: text }, full);
     expect(checked.ok ? {} : checked.errors).toEqual({ [field]: code });
+  });
+
+  it("asks for both sides of a downgrade, and for each asked model once", () => {
+    const pair = { asked: "gpt-4o", served: "gpt-4o-mini" };
+    const checked = toDocument(
+      { ...draftOf(full), downgrade: [pair, pair, { asked: "", served: "" }, { asked: "", served: "x" }] },
+      full,
+    );
+    expect(checked.ok ? {} : checked.errors).toEqual({ "downgrade/1": "value_twice", "downgrade/3": "required" });
   });
 
   it("asks a session for at least one limit", () => {
@@ -85,5 +94,24 @@ describe("the difference of two policies", () => {
       { setting: "retryWindowSeconds", path: "", before: "30", after: "60" },
     ]);
     expect(diffPolicies(full, full)).toEqual([]);
+  });
+
+  it("knows a rung by its mark: one put between others is one change, and those above it are none", () => {
+    const { rungs, overflow } = MONTHLY_DEPARTMENT;
+    const before = { ladders: { monthly: MONTHLY_DEPARTMENT } };
+    const between = {
+      atBasisPoints: 9500,
+      name: "slow",
+      actions: { "*": { kind: "cache_only", cacheThreshold: 0.9 } },
+    } as const;
+    const [normal, ...others] = rungs;
+    if (normal === undefined) throw new Error("the template has rungs");
+    const after = {
+      ladders: { monthly: { overflow, rungs: [normal, ...others.slice(0, 2), between, ...others.slice(2)] } },
+    };
+    expect(diffPolicies(before, after).map(({ path, before: was, after: is }) => [path, was, is])).toEqual([
+      ["monthly.95%.name", null, "slow"],
+      ["monthly.95%.*", null, "cache_only 0.9"],
+    ]);
   });
 });

@@ -1,10 +1,11 @@
 /** From the policy form back to a document. What the form has no field for stays as the base document says it. Pure. */
 import { issuesByPath } from "@/components/format/checked";
+import { toLadders } from "@/components/ladders/ladder-draft";
 import { perToken } from "@/components/prices/rate-text";
 import { MoneyError, parseDecimalToNanos } from "@/lib/domain/money";
 import { policyDocumentSchema } from "@/lib/domain/policy";
 import type { PolicyDocument } from "@/lib/domain/policy";
-import type { PolicyDraft } from "./policy-draft";
+import type { DowngradePair, PolicyDraft } from "./policy-draft";
 
 export type CheckedPolicy =
   | { readonly ok: true; readonly document: PolicyDocument }
@@ -67,6 +68,19 @@ function pairsOf(text: string, field: keyof PolicyDraft, errors: Errors): Map<st
     else pairs.set(match[1] ?? "", match[2] ?? "");
   }
   return pairs;
+}
+
+/** Rows that are wholly empty are none. */
+function downgradeOf(pairs: readonly DowngradePair[], errors: Errors): Map<string, string> {
+  const map = new Map<string, string>();
+  for (const [index, pair] of pairs.entries()) {
+    const [asked, served] = [pair.asked.trim(), pair.served.trim()];
+    if (asked === "" && served === "") continue;
+    if (asked === "" || served === "") errors[`downgrade/${String(index)}`] = "required";
+    else if (map.has(asked)) errors[`downgrade/${String(index)}`] = "value_twice";
+    else map.set(asked, served);
+  }
+  return map;
 }
 
 function nanosOf(text: string, errors: Errors): string | undefined {
@@ -141,7 +155,9 @@ function reserveOf(draft: PolicyDraft, errors: Errors): unknown {
 /** The document that the form says, on top of `base`; or what is wrong with which field. */
 export function toDocument(draft: PolicyDraft, base: PolicyDocument): CheckedPolicy {
   const errors: Errors = {};
-  const downgrade = pairsOf(draft.downgrade, "downgrade", errors);
+  const downgrade = downgradeOf(draft.downgrade, errors);
+  const { ladders, errors: ladderErrors } = toLadders(draft.ladders);
+  Object.assign(errors, ladderErrors);
   const fallbacks = pairsOf(draft.fallbacks, "fallbacks", errors);
   const { en: _en, "zh-CN": _zh, ...otherTexts } = base.staticText ?? {};
   const text = (value: string): string | undefined => (value.trim() === "" ? undefined : value);
@@ -149,6 +165,7 @@ export function toDocument(draft: PolicyDraft, base: PolicyDocument): CheckedPol
     ...base,
     models: said({ allow: listOf(draft.allow), deny: listOf(draft.deny) }),
     regions: listOf(draft.regions),
+    ladders: said(ladders),
     downgrade: downgrade.size === 0 ? undefined : Object.fromEntries(downgrade),
     fallbacks:
       fallbacks.size === 0

@@ -1,7 +1,15 @@
 /** The policy form's state, from a document. Texts as typed; an empty field is a setting that is not said. Pure. */
+import { laddersOf } from "@/components/ladders/ladder-draft";
+import type { LadderDraft } from "@/components/ladders/ladder-draft";
 import { perMillion } from "@/components/prices/rate-text";
 import { nanosToDecimal } from "@/lib/domain/money";
 import type { PolicyDocument } from "@/lib/domain/policy";
+
+/** A model as it is asked for (it may hold *), and the one that a downgrade serves in its place. */
+export interface DowngradePair {
+  readonly asked: string;
+  readonly served: string;
+}
 
 export interface PolicyDraft {
   readonly outputCapTokens: string;
@@ -26,7 +34,8 @@ export interface PolicyDraft {
   readonly allow: string;
   readonly deny: string;
   readonly regions: string;
-  readonly downgrade: string;
+  readonly downgrade: readonly DowngradePair[];
+  readonly ladders: readonly LadderDraft[];
   readonly fallbacks: string;
   readonly staticEn: string;
   readonly staticZh: string;
@@ -38,9 +47,9 @@ export type TextSetting = {
 
 const numberText = (value: number | undefined): string => (value === undefined ? "" : String(value));
 const linesText = (values: readonly string[] | undefined): string => (values ?? []).join("\n");
-const mapText = (map: Readonly<Record<string, string | readonly string[]>> | undefined): string =>
+const mapText = (map: Readonly<Record<string, readonly string[]>> | undefined): string =>
   Object.entries(map ?? {})
-    .map(([asked, served]) => `${asked} -> ${typeof served === "string" ? served : served.join(", ")}`)
+    .map(([asked, served]) => `${asked} -> ${served.join(", ")}`)
     .join("\n");
 const millionText = (rate: string | undefined): string => (rate === undefined ? "" : perMillion(rate));
 
@@ -69,7 +78,8 @@ export function draftOf(document: PolicyDocument): PolicyDraft {
     allow: linesText(document.models?.allow),
     deny: linesText(document.models?.deny),
     regions: linesText(document.regions),
-    downgrade: mapText(document.downgrade),
+    downgrade: Object.entries(document.downgrade ?? {}).map(([asked, served]) => ({ asked, served })),
+    ladders: laddersOf(document),
     fallbacks: mapText(document.fallbacks),
     staticEn: document.staticText?.["en"] ?? "",
     staticZh: document.staticText?.["zh-CN"] ?? "",

@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import { useEffect, useRef, useState } from "react";
 import type { ReactElement } from "react";
 import { toast } from "sonner";
+import { LaddersSection } from "@/components/ladders/ladders-section";
 import { ConsoleRequestError } from "@/components/query/console-fetch";
 import { queryKeys } from "@/components/query/keys";
 import { useConsoleWrite } from "@/components/query/use-console-write";
@@ -176,14 +177,24 @@ export function PolicyEditor({ list, policy, base }: EditorProps): ReactElement 
           }
         />
         {text === null ? (
-          <PolicyForm
-            document={kept}
-            canPrice={list.canPrice}
-            currency={list.organisation.currency}
-            draft={draft}
-            errors={errors}
-            onChange={(change) => setDraft((before) => ({ ...before, ...change }))}
-          />
+          <>
+            <LaddersSection
+              ladders={draft.ladders}
+              downgrade={draft.downgrade}
+              ladderUse={list.ladderUse}
+              models={list.models}
+              document={checked.ok ? checked.document : null}
+              errors={checked.ok ? {} : checked.errors}
+              onChange={(update) => setDraft((before) => ({ ...before, ...update(before) }))}
+            />
+            <PolicyForm
+              canPrice={list.canPrice}
+              currency={list.organisation.currency}
+              draft={draft}
+              errors={errors}
+              onChange={(change) => setDraft((before) => ({ ...before, ...change }))}
+            />
+          </>
         ) : (
           <DocumentText text={text} error={errors["document"]} onChange={setText} />
         )}

@@ -4,8 +4,6 @@ import { createContext, useContext } from "react";
 import type { ReactElement, ReactNode } from "react";
 import { useFieldText } from "@/components/query/use-error-text";
 import { Choice, Field, Input, Select, Textarea } from "@/components/ui/field";
-import { useBudgetWords } from "@/components/budgets/use-budget-words";
-import type { PolicyDocument } from "@/lib/domain/policy";
 import type { PolicyDraft, TextSetting } from "./policy-draft";
 
 interface FormState {
@@ -116,36 +114,11 @@ function Group({
   );
 }
 
-/** The ladders that the document defines, in words. They are changed in the document's text. */
-function Ladders({ document }: { readonly document: PolicyDocument }): ReactElement | null {
-  const t = useTranslations("policies");
-  const words = useBudgetWords();
-  const ladders = Object.entries(document.ladders ?? {});
-  if (ladders.length === 0) return null;
-  return (
-    <section className="border-t px-4 py-4 sm:px-5">
-      <h3 className="text-[0.9375rem] font-semibold">{t("settings.ladders")}</h3>
-      <p className="mb-2 text-xs text-soft">{t("laddersNote")}</p>
-      {ladders.map(([name, ladder]) => (
-        <details key={name} className="py-1 text-[0.8125rem]">
-          <summary className="rounded-sm font-medium">{words.ladderName(name)}</summary>
-          <ul className="mt-1 grid gap-1 border-l-2 border-line pl-3 text-xs text-soft">
-            {words.ladderLines(ladder).map((line) => (
-              <li key={line}>{line}</li>
-            ))}
-          </ul>
-        </details>
-      ))}
-    </section>
-  );
-}
-
 interface PolicyFormProps extends FormState {
-  readonly document: PolicyDocument;
   readonly canPrice: boolean;
 }
 
-export function PolicyForm({ document, canPrice, ...form }: PolicyFormProps): ReactElement {
+export function PolicyForm({ canPrice, ...form }: PolicyFormProps): ReactElement {
   const { draft } = form;
   return (
     <FormContext value={form}>
@@ -199,7 +172,6 @@ export function PolicyForm({ document, canPrice, ...form }: PolicyFormProps): Re
       <Group name="models">
         <Text name="allow" rows={3} />
         <Text name="deny" rows={3} />
-        <Text name="downgrade" rows={3} />
         <Text name="fallbacks" rows={3} />
         <Text name="regions" rows={2} />
       </Group>
@@ -207,7 +179,6 @@ export function PolicyForm({ document, canPrice, ...form }: PolicyFormProps): Re
         <Text name="staticEn" rows={3} />
         <Text name="staticZh" rows={3} />
       </Group>
-      <Ladders document={document} />
     </FormContext>
   );
 }

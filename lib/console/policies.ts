@@ -12,6 +12,8 @@ import type {
 import { groupedBy } from "@/lib/control/grouped";
 import { activatePolicyVersion, assignPolicy, createPolicy, publishPolicyVersion } from "@/lib/control/policies";
 import { listKeysWithPolicy } from "@/lib/db/api-keys";
+import { listLiveBudgets } from "@/lib/db/console-budgets";
+import { listModelNames } from "@/lib/db/console-consumers";
 import { listOpenRollouts, listPolicies, listPolicyVersions } from "@/lib/db/policies";
 import { listUserNames } from "@/lib/db/users";
 import { controlFor } from "./control";
@@ -53,6 +55,15 @@ async function readTargets(who: ConsolePrincipal, tree: ConsumerTree): Promise<T
   return new Map([...byPolicy].map(([id, group]) => [id, group.map((one) => one.target)]));
 }
 
+async function readLadderUse(organisationId: string): Promise<Record<string, number>> {
+  const budgets = await listLiveBudgets(services().db.pool, organisationId);
+  const byLadder = groupedBy(
+    budgets.flatMap(({ ladder }) => ladder ?? []),
+    (ladder) => ladder,
+  );
+  return Object.fromEntries([...byLadder].map(([ladder, uses]) => [ladder, uses.length]));
+}
+
 export async function readPolicies(who: ConsolePrincipal): Promise<PolicyList> {
   const { db, clock } = services();
   const { id: organisationId } = who.organisation;
@@ -60,13 +71,15 @@ export async function readPolicies(who: ConsolePrincipal): Promise<PolicyList> {
     listPolicies(db.prisma, organisationId),
     readTree(services(), organisationId),
   ]);
-  const [versions, rollouts, targets] = await Promise.all([
+  const [versions, rollouts, targets, models, ladderUse] = await Promise.all([
     Promise.all(policies.map((policy) => listPolicyVersions(db.prisma, policy.id))),
     listOpenRollouts(
       db.prisma,
       policies.map((policy) => policy.id),
     ),
     readTargets(who, tree),
+    listModelNames(db.pool, organisationId),
+    readLadderUse(organisationId),
   ]);
   const authors = await listUserNames(db.prisma, [...new Set(versions.flat().flatMap((row) => row.createdById ?? []))]);
   const assignable = visibleTree(tree, who.principal, "policy.assign");
@@ -97,6 +110,8 @@ export async function readPolicies(who: ConsolePrincipal): Promise<PolicyList> {
       ...{ id, kind, policyId },
       path: namesOf(tree, id),
     })),
+    models,
+    ladderUse,
     canWrite: isPermitted(who, "policy.write", pathOf(tree, organisationId)),
     canPrice: isPermitted(who, "price.write", pathOf(tree, organisationId)),
   };

@@ -89,6 +89,10 @@ export const policyList = z.object({
   policies: z.array(policyView),
   /** Nodes on which the person may put a policy, with the policy they have. */
   nodes: z.array(policyTarget.extend({ policyId: idText.nullable() })),
+  /** Models that the organisation serves. */
+  models: z.array(z.string()),
+  /** How many budgets name which ladder. */
+  ladderUse: z.record(z.string(), z.int()),
   canWrite: z.boolean(),
   /** A fallback price takes the right to write prices. */
   canPrice: z.boolean(),
