@@ -3,11 +3,17 @@
  * every second; a Redis that restarted or lost its data is written anew.
  */
 import type { BatchHold } from "@/lib/db/provider-batches";
-import { listEndedBatchIds, moveBatch } from "@/lib/db/provider-batches";
-import { deleteStoredObject, listStoredObjects, upsertStoredObjects } from "@/lib/db/stored-objects";
+import { deleteEndedBatches, listEndedBatchIds, moveBatch } from "@/lib/db/provider-batches";
+import {
+  deleteStoredObject,
+  listStoredObjects,
+  listUselessObjects,
+  upsertStoredObjects,
+} from "@/lib/db/stored-objects";
 import { readHolds } from "@/lib/redis/kept-reservations";
 import type { StoredNote } from "@/lib/redis/stored-objects";
 import {
+  forgetObject,
   isRegisterWhole,
   noteRegisterWhole,
   readStoredNotes,
@@ -69,4 +75,23 @@ export async function restoreRegister(deps: BookkeepingDeps, organisationId: str
   await tellSettled(deps.store.redis, organisationId, await listEndedBatchIds(pool, organisationId));
   await noteRegisterWhole(deps.store, organisationId);
   return written;
+}
+
+/** Drops what nobody can use any more, from the gateways' register first; returns how many objects and batches. Safe to repeat. */
+export async function pruneStored(
+  deps: Pick<BookkeepingDeps, "db" | "store">,
+  beforeMs: number,
+): Promise<{ readonly storedObjects: number; readonly providerBatches: number }> {
+  const { pool } = deps.db;
+  let storedObjects = 0;
+  for (;;) {
+    const useless = await listUselessObjects(pool, beforeMs, BATCH);
+    for (const { organisationId, object } of useless) {
+      await forgetObject(deps.store.redis, organisationId, object);
+      await deleteStoredObject(pool, organisationId, object.kind, object.id);
+    }
+    storedObjects += useless.length;
+    if (useless.length < BATCH) break;
+  }
+  return { storedObjects, providerBatches: await deleteEndedBatches(pool, beforeMs) };
 }

@@ -18,13 +18,13 @@ type BudgetFilter = Pick<
   | "classes"
 >;
 
-/** What one entry counts for a meter. A correction moves tokens and money, but is no further request. */
+/** What one entry counts for a meter. A correction moves tokens and money; it is no further request, unless it says so. */
 const MEASURE: Readonly<Record<Meter, Prisma.Sql>> = {
   cost: Prisma.sql`amount`,
   input_tokens: Prisma.sql`(usage->>'inputTokens')::bigint`,
   output_tokens: Prisma.sql`(usage->>'outputTokens')::bigint`,
   total_tokens: Prisma.sql`(usage->>'inputTokens')::bigint + (usage->>'outputTokens')::bigint`,
-  requests: Prisma.sql`CASE WHEN kind = 'usage' THEN 1 ELSE 0 END`,
+  requests: Prisma.sql`COALESCE((usage->>'requests')::bigint, CASE WHEN kind = 'usage' THEN 1 ELSE 0 END)`,
 };
 
 /** Sum of what the ledger holds in this period for what the budget would have counted. */

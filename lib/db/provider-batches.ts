@@ -152,6 +152,15 @@ export async function listKnownBatchIds(
   return new Set(rows.map(({ id }) => id));
 }
 
+/** Drops batches that ended before this moment (Unix ms); what they cost stands in the ledger. Returns how many. */
+export async function deleteEndedBatches(client: SqlClient, beforeMs: number): Promise<number> {
+  const { rowCount } = await client.query(
+    "DELETE FROM provider_batches WHERE ended_at < to_timestamp($1::float8 / 1000.0)",
+    [beforeMs],
+  );
+  return rowCount ?? 0;
+}
+
 /** Ids of batches whose cost stands in the ledger, or that cost nothing. */
 export async function listEndedBatchIds(client: SqlClient, organisationId: string): Promise<string[]> {
   const { rows } = await client.query<{ id: string }>(

@@ -32,6 +32,33 @@ export async function deleteStoredObject(
   ]);
 }
 
+export interface OwnedObject {
+  readonly organisationId: string;
+  readonly object: StoredObject;
+}
+
+/**
+ * Objects that nobody can use any more: batches and what they wrote, made before `beforeMs`, and files that had expired by then
+ * at their provider (API reference: file object, `expires_at`, Unix seconds). A batch that runs is none of them.
+ */
+export async function listUselessObjects(client: SqlClient, beforeMs: number, limit: number): Promise<OwnedObject[]> {
+  const { rows } = await client.query<{ organisation_id: string; facts: unknown }>(
+    `SELECT organisation_id, facts FROM stored_objects o
+     WHERE ((kind = 'batch' OR facts ->> 'batchId' IS NOT NULL) AND created_at < to_timestamp($1::float8 / 1000.0)
+         OR jsonb_typeof(facts -> 'object' -> 'expires_at') = 'number'
+           AND (facts -> 'object' ->> 'expires_at')::float8 < $1 / 1000.0)
+       AND NOT EXISTS (
+         SELECT 1 FROM provider_batches b WHERE b.ended_at IS NULL AND b.organisation_id = o.organisation_id
+           AND b.batch ->> 'id' = COALESCE(o.facts ->> 'batchId', o.id))
+     LIMIT $2`,
+    [beforeMs, limit],
+  );
+  return rows.flatMap(({ organisation_id: organisationId, facts }) => {
+    const object = storedObject.safeParse(facts).data;
+    return object ? [{ organisationId, object }] : [];
+  });
+}
+
 /** Page by page in the order of kind and id, after the one named. */
 export async function listStoredObjects(
   client: SqlClient,

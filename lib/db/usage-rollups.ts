@@ -3,6 +3,9 @@
  * the ledger, whatever its kind: a correction carries differences, so adding it is all there is to do.
  */
 
+/** Calls of one row: of a batch its lines. A correction is no further call, unless it says so. */
+const REQUESTS = "COALESCE((usage->>'requests')::bigint, CASE WHEN kind = 'usage' THEN 1 ELSE 0 END)";
+
 /** Parts of a statement that has a CTE `inserted` of ledger rows. Sorted, so that two writers lock rows in one order. */
 export const USAGE_ROLLUP_SQL = `
 rolled AS (
@@ -11,11 +14,11 @@ rolled AS (
     requests, input_tokens, cache_read_tokens, output_tokens, price_amount, amount, saved_amount, downgrade_requests, error_requests)
   SELECT organisation_id, date_bin('15 minutes', reserved_at, 'epoch'::timestamptz), COALESCE(app_id, ''), COALESCE(api_key_id, ''), model_served,
     COALESCE(provider_id, ''), environment, traffic_class, price_currency,
-    count(*) FILTER (WHERE kind = 'usage'),
+    sum(${REQUESTS}),
     COALESCE(sum((usage->>'inputTokens')::bigint), 0), COALESCE(sum((usage->>'cacheReadTokens')::bigint), 0),
     COALESCE(sum((usage->>'outputTokens')::bigint), 0), sum(price_amount), sum(amount), sum(saved_amount),
-    count(*) FILTER (WHERE kind = 'usage' AND decision = 'downgrade'),
-    count(*) FILTER (WHERE kind = 'usage' AND outcome IN ('upstream_error', 'unknown', 'expired'))
+    COALESCE(sum(${REQUESTS}) FILTER (WHERE kind = 'usage' AND decision = 'downgrade'), 0),
+    COALESCE(sum(${REQUESTS}) FILTER (WHERE kind = 'usage' AND outcome IN ('upstream_error', 'unknown', 'expired')), 0)
   FROM inserted GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9
   ON CONFLICT (organisation_id, bucket_start, app_id, api_key_id, model_served, provider_id, environment, traffic_class, price_currency)
   DO UPDATE SET requests = u.requests + EXCLUDED.requests, input_tokens = u.input_tokens + EXCLUDED.input_tokens,

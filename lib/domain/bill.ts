@@ -28,7 +28,7 @@ export const NOT_BILLED: BilledCall = { amount: 0n, inputTokens: 0, cacheReadTok
 
 export function amountOfMeter(meter: Meter, cost: bigint, usage: TokenUsage): bigint {
   if (meter === "cost") return cost;
-  if (meter === "requests") return 1n;
+  if (meter === "requests") return BigInt(usage.requests ?? 1);
   const tokens =
     meter === "input_tokens"
       ? usage.inputTokens

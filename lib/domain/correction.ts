@@ -35,7 +35,7 @@ const COUNT_FIELDS = [
   ...(["cacheWrite1hTokens", "audioInputTokens", "audioCacheReadTokens", "audioOutputTokens"] as const),
   ...(["imageInputTokens", "imageCacheReadTokens", "imageOutputTokens", "citationTokens"] as const),
   ...(["inputSeconds", "outputSeconds", "videoSeconds", "characters", "pages", "annotatedPages"] as const),
-  ...(["inputImages", "queries", "webSearches"] as const),
+  ...(["inputImages", "queries", "requests", "webSearches"] as const),
 ] as const;
 /** Not counts: how the call was served. What is told last holds. */
 const SERVED_FIELDS = ["webSearchContext", "serviceTier", "region", "speed"] as const;

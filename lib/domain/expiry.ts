@@ -42,7 +42,7 @@ export function expiryOf(reservation: ExpiredReservation, priceUsage: PriceUsage
     input_tokens: BigInt(usage.inputTokens),
     output_tokens: BigInt(usage.outputTokens),
     total_tokens: BigInt(usage.inputTokens + usage.outputTokens),
-    requests: 1n,
+    requests: BigInt(usage.requests ?? 1),
   };
   const event: UsageEvent = {
     ...head,
@@ -90,8 +90,9 @@ const NO_TOKENS: TokenUsage = {
 
 function estimateOf(head: UsageEventHead, counted: TokenUsage | null, priceUsage: PriceUsage): Estimate {
   const basis = counted !== null ? "counted" : head.unknownOutcome;
+  const requests = head.heldRequests === undefined ? {} : { requests: head.heldRequests };
   if (basis !== "hold") {
-    const usage = counted ?? { ...NO_TOKENS, inputTokens: head.heldInputTokens };
+    const usage = counted ?? { ...NO_TOKENS, ...requests, inputTokens: head.heldInputTokens };
     const priced = priceUsage(usage);
     if (priced !== null) {
       const amount = head.fxRate === null ? priced.amount : convertNanos(priced.amount, head.fxRate, "halfEven");
@@ -99,7 +100,8 @@ function estimateOf(head: UsageEventHead, counted: TokenUsage | null, priceUsage
     }
   }
   const amount = BigInt(head.heldAmount);
-  const usage = { ...NO_TOKENS, inputTokens: head.heldInputTokens, outputTokens: head.heldOutputTokens };
+  const { heldInputTokens: inputTokens, heldOutputTokens: outputTokens } = head;
+  const usage = { ...NO_TOKENS, ...requests, inputTokens, outputTokens };
   const priceAmount = head.fxRate === null ? amount : convertNanos(amount, inverseOf(head.fxRate), "halfEven");
   return { basis: "hold", usage, amount, priceAmount, components: [] };
 }

@@ -17,16 +17,17 @@ export function budgetApplies(
   return budget.models.length === 0 || budget.models.some((pattern) => matchesPattern(pattern, scope.model));
 }
 
-/** Amounts of one call by meter: cost in nanos of the organisation's currency, the others in pieces. */
+/** Amounts of one reservation by meter: cost in nanos of the organisation's currency, the others in pieces. */
 export type MeterAmounts = Readonly<Record<Meter, bigint>>;
 
-export function meterAmounts(cost: bigint, inputTokens: number, outputTokens: number): MeterAmounts {
+/** `requests`: more than one where many calls are held as one (the lines of a batch). */
+export function meterAmounts(cost: bigint, inputTokens: number, outputTokens: number, requests = 1): MeterAmounts {
   return {
     cost,
     input_tokens: BigInt(inputTokens),
     output_tokens: BigInt(outputTokens),
     total_tokens: BigInt(inputTokens + outputTokens),
-    requests: 1n,
+    requests: BigInt(requests),
   };
 }
 

@@ -11,7 +11,7 @@ import type { Authenticated, Received } from "./exchange";
 import type { GatewayAnswer, GatewayRequest } from "./http";
 import { fromWebRequest, jsonAnswer, toWebResponse } from "./http";
 import type { Asked, Refused } from "./hold";
-import type { GatewayContext } from "./pipeline";
+import type { GatewayContext, PipelineDeps } from "./pipeline";
 import { governedCall } from "./pipeline";
 import { StoreUnavailable } from "./ports";
 import type { MeDeps } from "./routes/me";
@@ -19,11 +19,11 @@ import { meBody, usageBody } from "./routes/me";
 import { answerDeferred, isDeferredPath } from "./routes/deferred";
 import { modelsBody } from "./routes/models";
 import { serveStored } from "./stored/serve-stored";
-import type { StoredDeps } from "./stored/stored-call";
 import { storedPath } from "./stored/stored-path";
 import { authenticate } from "./stages/authenticate";
+import type { Replayed } from "./stages/claim";
 import { replayEvent } from "./stages/claim";
-import type { ErrorContext } from "./wire/error-response";
+import type { ErrorContext, Refusal } from "./wire/error-response";
 import { refusalAnswer, upstreamErrorAnswer } from "./wire/error-response";
 import { languageOf } from "./wire/messages";
 import { inShapeOf, refusalInShapeOf } from "./wire/routes/error-shapes";
@@ -32,7 +32,7 @@ import { governedRoute, passthroughRoute, protocolOf } from "./wire/routes/gover
 import type { Protocol } from "./wire/routes/route-request";
 import { fixedAnswer } from "./wire/fixed-answer";
 
-export interface GatewayDeps extends StoredDeps {
+export interface GatewayDeps extends PipelineDeps {
   /** Told of bugs: an error that no branch foresaw. */
   readonly onFault: (error: unknown, requestId: string) => void;
 }
@@ -95,8 +95,7 @@ function refusalEvent(
   received: Received,
   refused: Refused,
   caller: Authenticated,
-  status: number,
-  code: string,
+  { status, code }: Pick<Refusal, "status" | "code">,
   nowMs: number,
 ): RefusalEvent {
   const { refusal, request } = refused;
@@ -146,9 +145,7 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
     // Callers who are not known are not noted: anybody could fill the list.
     if (refused.caller) {
       const { received } = arrived;
-      deps.ledger.refused(
-        refusalEvent(received, refused, refused.caller, answer.status, answer.code, deps.clock.nowMs()),
-      );
+      deps.ledger.refused(refusalEvent(received, refused, refused.caller, answer, deps.clock.nowMs()));
     }
     return answer.answer;
   };
@@ -165,6 +162,13 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
     return isDenial(answer) ? refuse(arrived, answer) : answer;
   };
 
+  const answerResult = (arrived: Arrived, result: GatewayAnswer | Refused | Replayed): GatewayAnswer => {
+    if ("refusal" in result) return answerRefusal(arrived, result);
+    if (!("replayed" in result)) return result;
+    deps.ledger.refused(replayEvent(result, deps.clock.nowMs()));
+    return result.replayed;
+  };
+
   const dispatch = async (
     request: GatewayRequest,
     arrived: Arrived,
@@ -176,17 +180,12 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
     const path = governed ? undefined : storedPath(received.path);
     if (path) {
       const stored = { request, received, path, clientAddress: context.clientAddress, errorContext: errors };
-      const result = await serveStored(stored, deps);
-      return "refusal" in result ? answerRefusal(arrived, result) : result;
+      return answerResult(arrived, await serveStored(stored, deps));
     }
     const refusal = refusedAtOnce(arrived, request.method);
     if (refusal) return refuse(arrived, refusal);
     const asked = askedOf(request, arrived, context);
-    const result = await governedCall({ asked, context, errorContext: errors, deps });
-    if ("refusal" in result) return answerRefusal(arrived, result);
-    if (!("replayed" in result)) return result;
-    deps.ledger.refused(replayEvent(result, deps.clock.nowMs()));
-    return result.replayed;
+    return answerResult(arrived, await governedCall({ asked, context, errorContext: errors, deps }));
   };
 
   /** The last resort: a store that is away, or a bug of ours. */

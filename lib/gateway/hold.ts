@@ -27,8 +27,8 @@ import type { CountedInput, CountedInputs } from "./stages/estimate";
 import type { ReserveAgain, StaticRung } from "./stages/reserve";
 import { isTight, reserve } from "./stages/reserve";
 import { openOf } from "./stages/settle";
-import type { KeptAnswersDeps } from "./stages/kept-answers";
-import { keptAt } from "./stages/kept-answers";
+import type { ReferencesDeps } from "./stages/references";
+import { keptAt } from "./stages/references";
 import { unpricedTool } from "./stages/units";
 import type { Resting, Routing } from "./targets";
 import { NONE_AVOIDED, routeCall } from "./targets";
@@ -37,7 +37,7 @@ import type { GovernedRoute } from "./wire/routes/governed-routes";
 import type { RouteRequest } from "./wire/routes/route-request";
 import { isFormRequest } from "./wire/routes/route-request";
 
-export interface HoldDeps extends AuthenticateDeps, AttemptDeps, ReadBodyDeps, ClaimDeps, DeferDeps, KeptAnswersDeps {
+export interface HoldDeps extends AuthenticateDeps, AttemptDeps, ReadBodyDeps, ClaimDeps, DeferDeps, ReferencesDeps {
   readonly policies: PolicySource;
   readonly ledger: BudgetLedger;
   readonly bodyGuard: BodyGuard;

@@ -152,6 +152,8 @@ export interface Settlement {
   readonly cost: string;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** Of many calls that were held as one; 1 where absent. */
+  readonly requests?: number;
   readonly priceCurrency: string;
   readonly priceAmount: string;
   /** UTC day of the reservation, for the book: 2026-01-31. */
@@ -217,6 +219,8 @@ export interface CallClaims {
    * bounded time and until the signal. Throws StoreUnavailable.
    */
   claim(claim: CallClaim, signal: AbortSignal): Promise<ClaimOutcome>;
+  /** Keeps the name taken for so long, whatever becomes of this process: of a call that may leave something behind. Never rejects. */
+  pin(claim: CallClaim, pinnedMs: number): Promise<void>;
   /** Ends a claim of a call that was served: nobody runs it again for `keepMs`. Null: its answer is not kept. Never rejects. */
   keep(claim: CallClaim, answer: KeptAnswer | null, keepMs: number): Promise<void>;
   /** Frees the name of a call that was not served. Never rejects. */

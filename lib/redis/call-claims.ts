@@ -132,7 +132,7 @@ class RedisCallClaims implements ClosableCallClaims {
   }
 
   /** Tries for half a second; after that the claim lapses with its lease. */
-  private async end(claim: CallClaim, state: "k" | "n" | "", ttlMs: number, sealed: string): Promise<void> {
+  private async end(claim: CallClaim, state: "r" | "k" | "n" | "", ttlMs: number, sealed: string): Promise<void> {
     // A renewal after this would say that the call is running.
     this.running.delete(claim);
     for (let tries = 1; ; tries += 1) {
@@ -144,6 +144,10 @@ class RedisCallClaims implements ClosableCallClaims {
         await this.settings.sleep(END_PAUSE_MS);
       }
     }
+  }
+
+  async pin(claim: CallClaim, pinnedMs: number): Promise<void> {
+    await this.end(claim, "r", pinnedMs, "");
   }
 
   async keep(claim: CallClaim, answer: KeptAnswer | null, keepMs: number): Promise<void> {

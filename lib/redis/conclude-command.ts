@@ -52,10 +52,11 @@ function bookNumber(books: Map<string, number>, day: string): number {
 }
 
 function amountsText(
-  { cost, inputTokens, outputTokens, priceCurrency, priceAmount }: Settlement,
+  { cost, inputTokens, outputTokens, requests, priceCurrency, priceAmount }: Settlement,
   book: number,
 ): string {
-  return `${cost} ${String(inputTokens)} ${String(outputTokens)} ${String(inputTokens + outputTokens)} ${priceCurrency} ${priceAmount} ${String(book)}`;
+  const many = requests === undefined ? "" : ` ${String(requests)}`;
+  return `${cost} ${String(inputTokens)} ${String(outputTokens)} ${String(inputTokens + outputTokens)} ${priceCurrency} ${priceAmount} ${String(book)}${many}`;
 }
 
 /** What became of each end, in their order, and the id up to which the stream is booked ("" for none). */

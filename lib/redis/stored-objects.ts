@@ -154,6 +154,15 @@ export async function tellGateways(
   await run(multi);
 }
 
+/** Takes an object out of the gateways' register, with what is known of it as a batch. */
+export async function forgetObject(redis: Redis, organisationId: string, object: StoredObject): Promise<void> {
+  const multi = redis.multi();
+  const keys = keysOf(organisationId);
+  removeFrom(multi, keys, object);
+  if (object.kind === "batch") multi.hdel(keys.stored, settledField(object.id));
+  await run(multi);
+}
+
 /** Tells gateways that what these batches cost stands in the ledger. */
 export async function tellSettled(redis: Redis, organisationId: string, batchIds: readonly string[]): Promise<void> {
   if (batchIds.length > 0)

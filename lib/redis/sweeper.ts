@@ -136,6 +136,7 @@ export async function expireReservation(
       meters.input_tokens.toString(),
       meters.output_tokens.toString(),
       meters.total_tokens.toString(),
+      meters.requests.toString(),
       command.priceCurrency,
       command.priceAmount,
       command.eventJson,

@@ -9,7 +9,7 @@ import type { ByteSink, ByteStream } from "../byte-stream";
 import type { Authenticated, Held } from "../exchange";
 import type { GatewayAnswer } from "../http";
 import type { AnswerOwners, KeptAnswerOwner, UpstreamResponse } from "../ports";
-import type { RouteRequest } from "../wire/routes/route-request";
+import type { JsonRequest } from "../wire/routes/route-request";
 import { isFormRequest } from "../wire/routes/route-request";
 import { SseSplitter } from "../wire/sse";
 
@@ -54,15 +54,15 @@ function isOwn(owner: KeptAnswerOwner | undefined, { key }: Authenticated): owne
 }
 
 /**
- * Where what the body refers to is kept: the id of the provider, or null where it refers to nothing; a denial where anything of
- * it is not the caller's. Throws StoreUnavailable.
+ * Where the answers are kept that the body refers to: the id of the provider, or null where it refers to none; a denial where any
+ * of them is not the caller's. Throws StoreUnavailable.
  */
-export async function keptAt(
+export async function answersKeptAt(
   caller: Authenticated,
-  request: RouteRequest,
+  request: JsonRequest,
   { answerOwners }: KeptAnswersDeps,
 ): Promise<string | null | Denial> {
-  if (isFormRequest(request) || (request.kind !== "responses" && request.kind !== "passthrough")) return null;
+  if (request.kind !== "responses" && request.kind !== "passthrough") return null;
   const references = referencesOf(request.body);
   if (isDenial(references)) return references;
   if (references.length === 0) return null;

@@ -23,7 +23,9 @@ export type ReserveAgain = { readonly again: "stale" } | { readonly again: "cloc
 
 // JSON put together by hand: it is made for every call, and ids and numbers need no escaping.
 function heldPart(estimate: Estimate): string {
-  return `"heldAmount":"${String(estimate.cost)}","heldInputTokens":${String(estimate.inputTokens)},"heldOutputTokens":${String(estimate.outputTokens)}`;
+  const { requests } = estimate.amounts;
+  const many = requests === 1n ? "" : `,"heldRequests":${String(requests)}`;
+  return `"heldAmount":"${String(estimate.cost)}","heldInputTokens":${String(estimate.inputTokens)},"heldOutputTokens":${String(estimate.outputTokens)}${many}`;
 }
 
 function callPart(caller: Classified, request: RouteRequest, attempt: number): string {

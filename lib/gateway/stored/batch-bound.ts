@@ -54,6 +54,6 @@ export function estimateBatch(input: BatchInput, serving: Serving): Estimate {
     ...(region === null ? {} : { region }),
   });
   const cost = serving.fxRate === null ? inPrice : convertNanos(inPrice, serving.fxRate, "up");
-  const amounts = meterAmounts(cost, Math.max(1, inputTokens), Math.max(1, outputTokens));
+  const amounts = meterAmounts(cost, Math.max(1, inputTokens), Math.max(1, outputTokens), calls);
   return { inputTokens, outputTokens, cost, amounts, writtenCap: null };
 }

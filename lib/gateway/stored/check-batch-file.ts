@@ -11,6 +11,7 @@ import { refusedContent } from "../hold";
 import type { ServingFacts, Target } from "../serving";
 import { isServing, servingOf } from "../serving";
 import { capOf } from "../stages/estimate";
+import { keptAt } from "../stages/references";
 import { patchJson } from "../wire/json-scan";
 import type { BatchLine } from "../wire/routes/batch-file";
 import { batchLines, ofLine, withBody } from "../wire/routes/batch-file";
@@ -40,8 +41,13 @@ interface Place {
   readonly serving: ServingFacts;
 }
 
+function keptElsewhere(): Denial {
+  return denial("invalid_request", { detail: "what this refers to is kept where the file's model is not served" });
+}
+
 function placeOf(
   { request, route }: BatchLine,
+  account: string | null,
   caller: Classified,
   nowMs: number,
   regions: readonly string[] | null,
@@ -55,15 +61,22 @@ function placeOf(
     .sort((left, right) => left.priority - right.priority)
     .find(
       ({ adapter, provider, deployment }) =>
+        (account === null || provider.id === account) &&
         adapter.pathOf(provider, route.route, deployment.upstreamModel) !== undefined,
     );
+  if (!target && account !== null) return keptElsewhere();
   if (!target)
     return denial("invalid_request", { param: "url", detail: "no provider of this model serves this route" });
   return { route, model, serving: { ...serving, target } };
 }
 
-/** What is wrong with a line beyond its form, where the file's place is known. */
-function refusedLine({ request, route }: BatchLine, place: Place, deps: StoredServing): Denial | undefined {
+/** What is wrong with a line beyond its form, where the file's place is known. `account`: where what it refers to is kept. */
+function refusedLine(
+  { request, route }: BatchLine,
+  account: string | null,
+  place: Place,
+  deps: StoredServing,
+): Denial | undefined {
   if (request.model !== place.model) {
     return denial("invalid_request", { param: "model", detail: "all lines of a file must name the same model" });
   }
@@ -75,6 +88,9 @@ function refusedLine({ request, route }: BatchLine, place: Place, deps: StoredSe
       param: "tools",
       detail: "tools that the provider runs are not served in batches",
     });
+  }
+  if (account !== null && account !== place.serving.target.provider.id) {
+    return keptElsewhere();
   }
   return refusedContent(request, deps);
 }
@@ -97,8 +113,8 @@ class FileCheck {
   private readonly encoder = new TextEncoder();
 
   constructor(
-    private readonly find: (line: BatchLine) => Place | Denial,
-    private readonly capTokens: number,
+    private readonly caller: Classified,
+    private readonly find: (line: BatchLine, account: string | null) => Place | Denial,
     private readonly file: FileStore,
     private readonly deps: StoredServing,
   ) {}
@@ -112,16 +128,18 @@ class FileCheck {
     this.seen.add(customId);
     if (this.seen.size > MAX_LINES)
       return denial("request_too_large", { detail: `at most ${String(MAX_LINES)} lines` });
+    const account = await keptAt(this.caller, request, this.deps);
+    if (isDenial(account)) return account;
     if (!this.place) {
-      const found = this.find(line);
+      const found = this.find(line, account);
       if (isDenial(found)) return found;
       this.place = found;
     }
     const { place } = this;
-    const refused = refusedLine(line, place, this.deps);
+    const refused = refusedLine(line, account, place, this.deps);
     if (refused) return refused;
     const { model } = place.serving;
-    const cap = capOf(request, model, this.capTokens);
+    const cap = capOf(request, model, this.caller.chain.policy.outputCapTokens);
     this.sums.add(request, model, cap);
     await this.file.add(this.encoder.encode(`${sentLine(line, place, cap)}\n`));
     return undefined;
@@ -146,8 +164,8 @@ export async function checkBatchFile(
 ): Promise<CheckedFile | Denial> {
   const nowMs = deps.clock.nowMs();
   const file = new FileStore(MEMORY_BYTES, deps.openSpool);
-  const find = (line: BatchLine) => placeOf(line, caller, nowMs, regions, deps);
-  const check = new FileCheck(find, caller.chain.policy.outputCapTokens, file, deps);
+  const find = (line: BatchLine, account: string | null) => placeOf(line, account, caller, nowMs, regions, deps);
+  const check = new FileCheck(caller, find, file, deps);
   let checked: CheckedFile | Denial | undefined;
   try {
     for await (const read of batchLines(chunks)) {

@@ -26,6 +26,8 @@ import { jsonOf } from "./ask-provider";
 import { estimateBatch } from "./batch-bound";
 import type { StoredPlan } from "./hold-stored";
 import { asBound, callAt, holdStored, shapeless } from "./hold-stored";
+import type { Creation } from "./named-creation";
+import { createdOnce } from "./named-creation";
 import { ownObject } from "./read-stored";
 import type { StoredAsked, StoredResult, StoredServing } from "./stored-call";
 import { organisationOf, ownerOf, refused } from "./stored-call";
@@ -63,12 +65,13 @@ function parseOrder(bytes: Uint8Array): JsonRequest | Denial {
   });
 }
 
-async function readOrder(asked: StoredAsked, caller: Authenticated, deps: StoredServing): Promise<Order | Denial> {
-  const bytes = await asked.request.bytes(deps.maxBodyBytes);
-  if (bytes === "too_large")
-    return denial("request_too_large", { detail: `at most ${String(deps.maxBodyBytes)} bytes` });
-  const request = parseOrder(bytes);
-  if (isDenial(request)) return request;
+async function readOrder({ request }: StoredAsked, { maxBodyBytes }: StoredServing): Promise<JsonRequest | Denial> {
+  const bytes = await request.bytes(maxBodyBytes);
+  if (bytes !== "too_large") return parseOrder(bytes);
+  return denial("request_too_large", { detail: `at most ${String(maxBodyBytes)} bytes` });
+}
+
+async function orderOf(request: JsonRequest, caller: Authenticated, deps: StoredServing): Promise<Order | Denial> {
   const [inputFileId, endpoint] = [String(request.body.input_file_id), String(request.body.endpoint)];
   const route = batchRoute(endpoint);
   const file = await ownObject(caller, "file", inputFileId, deps);
@@ -165,12 +168,20 @@ async function handOver(held: Held, { ledger }: StoredServing): Promise<void> {
   );
 }
 
-async function makeBatch(held: Held, order: Order, asked: StoredAsked, deps: StoredServing): Promise<GatewayAnswer> {
+async function makeBatch(
+  held: Held,
+  order: Order,
+  asked: StoredAsked,
+  creation: Creation,
+  deps: StoredServing,
+): Promise<GatewayAnswer> {
   const { register, ledger } = deps;
   const facts = factsOf(held, order, deps.clock.nowMs());
   try {
+    await creation.mayLeave();
     await register.move({ to: "creating", facts }, []);
   } catch (error) {
+    creation.leftNothing();
     await ledger.void(openOf(held));
     throw error;
   }
@@ -178,6 +189,7 @@ async function makeBatch(held: Held, order: Order, asked: StoredAsked, deps: Sto
   const context = asked.errorContext(held.caller);
   if (!("batch" in made)) {
     if (made.due === "nothing") {
+      creation.leftNothing();
       await ledger.void(openOf(held));
       // Not told, the worker looks for itself.
       await register.move({ to: "void", facts }, []).catch(() => undefined);
@@ -203,8 +215,12 @@ export async function createBatch(
   caller: Authenticated,
   deps: StoredServing,
 ): Promise<StoredResult> {
-  const order = await readOrder(asked, caller, deps);
-  if (isDenial(order)) return refused(order, caller);
-  const held = await holdStored(asked, deps, (again, nowMs, regions) => planOf(order, again, nowMs, regions, deps));
-  return "refusal" in held ? held : makeBatch(held, order, asked, deps);
+  const request = await readOrder(asked, deps);
+  if (isDenial(request)) return refused(request, caller);
+  return createdOnce(asked, caller, request, deps, async (creation) => {
+    const order = await orderOf(request, caller, deps);
+    if (isDenial(order)) return refused(order, caller);
+    const held = await holdStored(asked, deps, (again, nowMs, regions) => planOf(order, again, nowMs, regions, deps));
+    return "refusal" in held ? held : makeBatch(held, order, asked, creation, deps);
+  });
 }

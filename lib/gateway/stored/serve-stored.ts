@@ -4,10 +4,11 @@ import { denial, isDenial } from "@/lib/domain/denial";
 import type { StoredObject } from "@/lib/domain/stored-object";
 import type { Authenticated } from "../exchange";
 import type { GatewayAnswer } from "../http";
+import type { PipelineDeps } from "../pipeline";
 import { authenticate } from "../stages/authenticate";
 import { createBatch } from "./create-batch";
 import { cancelBatch, deleteFile, fileContent, listStored, ownObject, readStored } from "./read-stored";
-import type { StoredAsked, StoredDeps, StoredResult, StoredServing } from "./stored-call";
+import type { StoredAsked, StoredResult, StoredServing } from "./stored-call";
 import { refused } from "./stored-call";
 import type { StoredPath } from "./stored-path";
 import { uploadFile } from "./upload";
@@ -33,7 +34,7 @@ function actOf({ kind, tail }: StoredPath, method: string): Act | undefined {
 }
 
 /** Throws StoreUnavailable. */
-export async function serveStored(asked: StoredAsked, given: StoredDeps): Promise<StoredResult> {
+export async function serveStored(asked: StoredAsked, given: PipelineDeps): Promise<StoredResult> {
   const { request, received, path, clientAddress } = asked;
   const { register } = given;
   if (!register) return refused(denial("not_found"), undefined);

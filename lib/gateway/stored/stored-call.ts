@@ -5,15 +5,11 @@ import type { Authenticated, Classified, Received } from "../exchange";
 import type { GatewayAnswer, GatewayRequest } from "../http";
 import type { PipelineDeps } from "../pipeline";
 import type { ObjectRegister } from "../ports";
+import type { Replayed } from "../stages/claim";
 import type { ErrorContext } from "../wire/error-response";
 import type { StoredPath } from "./stored-path";
 
-export interface StoredDeps extends PipelineDeps {
-  /** Absent: files and batches are not served. */
-  readonly register?: ObjectRegister | undefined;
-}
-
-export interface StoredServing extends StoredDeps {
+export interface StoredServing extends PipelineDeps {
   readonly register: ObjectRegister;
 }
 
@@ -27,7 +23,7 @@ export interface StoredAsked {
 }
 
 /** What came of it: an answer, or why it was refused, with what is known of the caller by then. */
-export type StoredResult = GatewayAnswer | StoredRefusal;
+export type StoredResult = GatewayAnswer | StoredRefusal | Replayed;
 
 export interface StoredRefusal {
   readonly refusal: Denial;

@@ -26,7 +26,8 @@ import { jsonOf } from "./ask-provider";
 import type { CheckedFile } from "./check-batch-file";
 import { checkBatchFile, MAX_FILE_BYTES } from "./check-batch-file";
 import { callAt, holdStored, LEAST, shapeless } from "./hold-stored";
-import type { StoredAsked, StoredResult, StoredServing } from "./stored-call";
+import { createdOnce } from "./named-creation";
+import type { StoredAsked, StoredRefusal, StoredResult, StoredServing } from "./stored-call";
 import { organisationOf, ownerOf, refused } from "./stored-call";
 
 const MEMORY_BYTES = 64 * 1024;
@@ -138,7 +139,11 @@ async function send(held: Held, upload: Upload, asked: StoredAsked, deps: Stored
   }
 }
 
-async function holdAndSend(upload: Upload, asked: StoredAsked, deps: StoredServing): Promise<StoredResult> {
+async function holdAndSend(
+  upload: Upload,
+  asked: StoredAsked,
+  deps: StoredServing,
+): Promise<GatewayAnswer | StoredRefusal> {
   const { model, kinds, target, checked } = upload;
   const held = await holdStored(asked, deps, (caller, nowMs, regions) => {
     const call = callAt(caller, target, model, { route: "files", kinds, regions }, nowMs, deps);
@@ -172,13 +177,15 @@ export async function uploadFile(asked: StoredAsked, deps: StoredServing): Promi
   try {
     const parsed = parseFile(form);
     if (isDenial(parsed)) return refused(parsed, caller);
-    const upload = await readUpload(form, caller, asked, deps);
-    if (isDenial(upload)) return refused(upload, caller);
-    try {
-      return await holdAndSend(upload, asked, deps);
-    } finally {
-      await upload.checked?.file.discard();
-    }
+    return await createdOnce(asked, caller, parsed, deps, async () => {
+      const upload = await readUpload(form, caller, asked, deps);
+      if (isDenial(upload)) return refused(upload, caller);
+      try {
+        return await holdAndSend(upload, asked, deps);
+      } finally {
+        await upload.checked?.file.discard();
+      }
+    });
   } finally {
     await form.discard();
   }
