@@ -6,8 +6,8 @@
   KEYS[..] a reservation for each end, then books of UTC days
   ARGV[1] run id  ARGV[2] ends
   per end: reservation id; "" for a void or "<cost> <input tokens> <output tokens> <total tokens> <price currency> <amount in
-           it> <number of its book>"; what the end adds to the usage event (JSON from its comma); head of the event (JSON),
-           which only an end that was answered late says: an open reservation has it
+           it> <number of its book>", then " <requests>" where they are not one; what the end adds to the usage event (JSON from
+           its comma); head of the event (JSON), which only an end that was answered late says: an open reservation has it
 
   Settlements share entries of the stream: a "c" is what the head of each following "r" begins with.
 
@@ -65,8 +65,10 @@ local function settle(index, id, key, state, at)
     mark(key, "l")
     return 2, redis.call("XADD", KEYS[3], "*", "k", "late", "h", ARGV[at + 3], "e", ARGV[at + 2])
   end
-  local cost, input, output, total, currency, amount, book = string.match(ARGV[at + 1], "^(%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+)$")
-  local actual = { cost = cost, input_tokens = input, output_tokens = output, total_tokens = total, requests = "1" }
+  local cost, input, output, total, currency, amount, book, requests =
+    string.match(ARGV[at + 1], "^(%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+) ?(%d*)$")
+  if requests == "" then requests = "1" end
+  local actual = { cost = cost, input_tokens = input, output_tokens = output, total_tokens = total, requests = requests }
   local common, own = resolve(stored[index + 1], key, id, "s", actual, total)
   add(sumOf(KEYS[4 + count + book], currency), amount, smallNumber(amount), 1)
   noteSettled(index, common, own, ARGV[at + 2])
