@@ -3,10 +3,12 @@
  * that never goes backwards, and only then dropped. So two publishers at once, a process that dies at any line and a
  * Redis that lost its data all end in the same state; at worst something is pushed twice.
  */
+import { randomUUID } from "node:crypto";
 import { inTransaction } from "@/lib/db/client";
 import { findOrganisation, listOrganisations, notePublished, raiseEpoch } from "@/lib/db/organisations";
 import { listSnapshotChanges } from "@/lib/db/snapshot-changes";
 import type { Organisation } from "@/lib/domain/entities";
+import { beginPublication, endPublication } from "@/lib/redis/publication";
 import { pushSnapshot, readPublishedEpoch } from "@/lib/redis/snapshot-publisher";
 import type { SnapshotPush } from "@/lib/redis/snapshot-publisher";
 import type { PublishDeps } from "./deps";
@@ -87,11 +89,13 @@ export interface DrainResult {
 
 /**
  * Every organisation that has something pending, or of which Redis stands at an epoch it had already passed (it lost a
- * push with its data). One organisation's failure never holds up another. Called every second by the worker.
+ * push with its data). One organisation's failure never holds up another. Once all of them stand there, gateways are told that
+ * what they do not find does not exist. Called every second by the worker.
  */
 export async function drainChanges(deps: PublishDeps): Promise<DrainResult> {
   const failed: { organisationId: string; error: unknown }[] = [];
   let published = 0;
+  const round = await beginPublication(deps.redis, randomUUID());
   for (const organisation of await listOrganisations(deps.db.prisma)) {
     try {
       if (organisation.snapshotEpoch > organisation.publishedEpoch) {
@@ -105,6 +109,7 @@ export async function drainChanges(deps: PublishDeps): Promise<DrainResult> {
       failed.push({ organisationId: organisation.id, error });
     }
   }
+  if (failed.length === 0) await endPublication(deps.redis, round);
   return { published, failed };
 }
 

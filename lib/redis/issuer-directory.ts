@@ -8,6 +8,7 @@ import { StoreUnavailable } from "@/lib/gateway/ports";
 import type { HotConnection } from "./client";
 import { INDEX_VERSION, issuerEntries } from "./issuer-index";
 import { ISSUER_INDEX } from "./keys";
+import { isPublished } from "./publication";
 
 const REVALIDATE_MS = 500;
 /** Of an installation; what is beyond is not known. */
@@ -37,13 +38,15 @@ export class IssuerDirectory {
   private current: Known | undefined;
   private seenMs = Number.NEGATIVE_INFINITY;
   private looking: Promise<void> | undefined;
+  /** Whether an issuer that is not known does not exist. */
+  private isWhole = false;
 
   constructor(
     private readonly connection: HotConnection,
     private readonly clock: Clock = systemClock,
   ) {}
 
-  /** Who may answer for tokens of this issuer. Throws StoreUnavailable where that was never read and cannot be. */
+  /** Who may answer for tokens of this issuer. Throws StoreUnavailable where nobody is known and the store cannot say that nobody does. */
   ofIssuer(issuer: string): Promise<readonly string[]> {
     return this.find(({ byIssuer }) => byIssuer.get(issuer) ?? []);
   }
@@ -59,13 +62,15 @@ export class IssuerDirectory {
   private async find(choose: (index: Known) => readonly string[]): Promise<readonly string[]> {
     const isFresh = this.clock.nowMs() - this.seenMs < REVALIDATE_MS;
     const before = this.current ? choose(this.current) : [];
-    if (this.current && (isFresh || before.length > 0)) {
+    if (before.length > 0) {
       // A stale find is good: what it may be trusted for is read elsewhere.
-      if (!isFresh) void this.look().catch(() => undefined);
+      if (!isFresh) void this.look();
       return before;
     }
-    await this.look();
-    return this.current ? choose(this.current) : [];
+    if (!isFresh) await this.look();
+    const found = this.current ? choose(this.current) : [];
+    if (found.length === 0 && !this.isWhole) throw new StoreUnavailable("the issuers cannot be read");
+    return found;
   }
 
   private async look(): Promise<void> {
@@ -75,15 +80,20 @@ export class IssuerDirectory {
     await this.looking;
   }
 
+  /** Never rejects. What is known stands while the store is away or has not got everything back that it lost. */
   private async read(): Promise<void> {
+    const { redis } = this.connection;
     try {
-      const version = await this.connection.redis.hget(ISSUER_INDEX, INDEX_VERSION);
-      if (!this.current || this.current.version !== version) {
-        this.current = known(version === null ? {} : await this.connection.redis.hgetall(ISSUER_INDEX));
+      this.isWhole = await isPublished(this.connection);
+      if (this.isWhole) {
+        const version = await redis.hget(ISSUER_INDEX, INDEX_VERSION);
+        if (this.current?.version !== version) {
+          this.current = known(version === null ? {} : await redis.hgetall(ISSUER_INDEX));
+        }
       }
       this.seenMs = this.clock.nowMs();
-    } catch (error) {
-      if (!this.current) throw new StoreUnavailable("the issuers cannot be read", 1000, error);
+    } catch {
+      this.isWhole = false;
     }
   }
 }

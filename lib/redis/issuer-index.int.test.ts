@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { frozenClock } from "@/lib/domain/clock";
 import { uniqueOrganisationId } from "@/lib/testing/factories";
@@ -7,12 +8,14 @@ import type { HotConnection } from "./client";
 import { connectHot } from "./client";
 import { IssuerDirectory } from "./issuer-directory";
 import { keysOf } from "./keys";
+import { beginPublication, endPublication } from "./publication";
 import { pushSnapshot, removeOrganisationKeys } from "./snapshot-publisher";
 
 let store: HotConnection;
 beforeAll(async () => {
   store = connectHot(testRedisUrl(), { name: "spillway-test-issuers" });
   await ready(store);
+  await endPublication(store.redis, await beginPublication(store.redis, randomUUID()));
 });
 afterAll(() => store.close());
 

@@ -131,6 +131,9 @@ export const REMOVED_EPOCH = "0";
 /** hash: issuer id -> JSON of its organisation, `iss` and token prefix; belongs to no organisation (issuer-index.ts) */
 export const ISSUER_INDEX = "sw:issuers";
 
+/** hash: id of the data, and that every organisation stands in it; belongs to no organisation (publication.ts) */
+export const PUBLICATION = "sw:publication";
+
 /** Pattern subscription that hears every organisation's changes. */
 export const CHANGE_CHANNEL_PATTERN = "sw:{*}:changed";
 

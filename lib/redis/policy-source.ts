@@ -27,6 +27,7 @@ import { Absences } from "./absences";
 import type { HotConnection } from "./client";
 import { beforeDeadline, SNAPSHOT_DEADLINE_MS, STORE_DEADLINE_MS } from "./deadline";
 import { CHANGE_CHANNEL_PATTERN, keysOf, organisationOfChannel, REMOVED_EPOCH } from "./keys";
+import { isPublished } from "./publication";
 import type { ScriptReply } from "./scripts";
 import { numberAt, runScript, textAt } from "./scripts";
 
@@ -260,14 +261,18 @@ export class RedisPolicySource implements PolicySource {
     await cached.loading;
   }
 
+  /** Whether an organisation without an epoch does not exist: its counters were never proved, and all that exist are here. */
+  private async isAbsent(reply: ScriptReply): Promise<boolean> {
+    return textAt(reply, 1) === "" && (await beforeDeadline(isPublished(this.connection), STORE_DEADLINE_MS));
+  }
+
   private async load(organisationId: string, cached: CachedOrganisation): Promise<void> {
     const keys = keysOf(organisationId);
     try {
       const names = [keys.epoch, keys.changes, keys.snapshot, keys.generation];
       const reading = runScript(this.connection.redis, "catchUp", names, [cached.isSuspect ? "" : cached.epoch]);
       const reply = await beforeDeadline(reading, SNAPSHOT_DEADLINE_MS);
-      // Counters were proved for it, so it exists.
-      if (!cached.snapshot && textAt(reply, 0) === "" && textAt(reply, 1) !== "") {
+      if (!cached.snapshot && textAt(reply, 0) === "" && !(await this.isAbsent(reply))) {
         throw new Error("the snapshot is lost");
       }
       apply(cached, reply);

@@ -2,6 +2,7 @@
  * A gateway for tests, with everything real behind it: Redis, Postgres, the sandbox provider as its upstream, an
  * organisation made by the control plane. Nothing is mocked; what a test asks of the upstream it says in the call.
  */
+import { randomUUID } from "node:crypto";
 import { ensureGeneration } from "@/lib/control/recovery";
 import type { RecoveryDeps } from "@/lib/control/recovery";
 import { applyCorrections, bookEntries } from "@/lib/control/settlement";
@@ -11,6 +12,7 @@ import { systemClock } from "@/lib/domain/clock";
 import { connectHot } from "@/lib/redis/client";
 import type { HotConnection } from "@/lib/redis/client";
 import { keysOf } from "@/lib/redis/keys";
+import { beginPublication, endPublication } from "@/lib/redis/publication";
 import { ensureBookingGroup, peekUsage, removeBooked } from "@/lib/redis/usage-stream";
 import { createLogger } from "@/lib/telemetry/logger";
 import { buildGateway } from "@/lib/wiring/gateway";
@@ -124,6 +126,8 @@ export async function startTestBench(databaseUrl: string, redisUrl: string): Pro
   const store = connectHot(redisUrl, { name: "spillway-test-store" });
   const sandbox = await startSandbox({ allowReset: true, recordRequests: true });
   await ready(store);
+  // As the worker says it: an organisation that is not found does not exist.
+  await endPublication(store.redis, await beginPublication(store.redis, randomUUID()));
   const books: RecoveryDeps = {
     db: control.db,
     store,
