@@ -6,7 +6,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { ensureInstalled, projectRoot as root } from "./node-modules.mjs";
 
-ensureInstalled();
+await ensureInstalled();
 const bin = (name) => join(root, "node_modules", ".bin", name);
 const cache = (name) => join("node_modules", ".cache", name);
 const sources = ["app", "bench", "components", "e2e", "lib", "prisma", "scripts", "workers"].filter((folder) =>

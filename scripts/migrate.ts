@@ -66,8 +66,8 @@ export function pendingMigrations(files: readonly Migration[], applied: readonly
   return files.filter((file) => !names.has(file.name));
 }
 
-/** Brings the database up to date and returns the names of the migrations that this took. */
-export async function migrate(databaseUrl: string, folder = migrationsFolder()): Promise<string[]> {
+/** A connection, or the one sentence that says why there is none. */
+export async function openDatabase(databaseUrl: string): Promise<pg.Client> {
   if (!/^postgres(ql)?:\/\//.test(databaseUrl) || !URL.canParse(databaseUrl)) {
     throw new ServiceError("DATABASE_URL is not an address like postgresql://user:password@host:5432/spillway.");
   }
@@ -78,6 +78,12 @@ export async function migrate(databaseUrl: string, folder = migrationsFolder()):
   } catch (error) {
     throw new ServiceError(`The database of DATABASE_URL cannot be reached: ${reasonOf(error)}.`, { cause: error });
   }
+  return client;
+}
+
+/** Brings the database up to date and returns the names of the migrations that this took. */
+export async function migrate(databaseUrl: string, folder = migrationsFolder()): Promise<string[]> {
+  const client = await openDatabase(databaseUrl);
   try {
     await client.query("select pg_advisory_lock($1)", [advisoryLock]);
     await client.query(books);

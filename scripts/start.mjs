@@ -4,7 +4,7 @@ import { ensureInstalled, projectRoot } from "./node-modules.mjs";
 
 process.chdir(projectRoot);
 const started = performance.now();
-if (ensureInstalled()) console.log(`  ok  packages   ${((performance.now() - started) / 1000).toFixed(1)} s`);
+if (await ensureInstalled()) console.log(`  ok  packages   ${((performance.now() - started) / 1000).toFixed(1)} s`);
 
 const { register } = await import("tsx/esm/api");
 register();

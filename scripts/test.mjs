@@ -3,7 +3,7 @@ import process from "node:process";
 import { ensureInstalled, projectRoot } from "./node-modules.mjs";
 
 process.chdir(projectRoot);
-ensureInstalled();
+await ensureInstalled();
 
 const { register } = await import("tsx/esm/api");
 const unregister = register();

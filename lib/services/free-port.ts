@@ -14,10 +14,15 @@ export function freePort(host = "127.0.0.1"): Promise<number> {
 }
 
 /** Whether we could listen there. `false` means that someone else does, or that we may not. */
-export function portIsFree(port: number, host = "127.0.0.1"): Promise<boolean> {
+export async function portIsFree(port: number, host = "127.0.0.1"): Promise<boolean> {
+  return (await portProblem(port, host)) === undefined;
+}
+
+/** The code of what keeps us from listening there (EADDRINUSE, EACCES, EADDRNOTAVAIL, ...); undefined where nothing does. */
+export function portProblem(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, host, () => server.close(() => resolve(true)));
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "unknown reason"));
+    server.listen(port, host, () => server.close(() => resolve(undefined)));
   });
 }

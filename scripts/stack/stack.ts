@@ -3,13 +3,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { freePort, portIsFree } from "@/lib/services/free-port";
+import { freePort, portProblem } from "@/lib/services/free-port";
 import { startPostgres } from "@/lib/services/postgres";
 import { startRedis } from "@/lib/services/redis";
 import { reasonOf, ServiceError } from "@/lib/services/service-error";
 import { ensureBuilt } from "../build/build";
 import { ensurePrismaClient } from "../build/prisma-client";
-import { migrate } from "../migrate";
+import { migrate, openDatabase } from "../migrate";
 import type { DataFolder } from "./data-folder";
 import type { FirstRun } from "./first-run";
 import { seed } from "./first-run";
@@ -30,6 +30,8 @@ export interface StackOptions {
   readonly host: string;
   readonly port: number;
   readonly dev?: boolean;
+  /** When the whole began, as `performance.now` counts; now where absent. */
+  readonly begunMs?: number;
   /** False for throw-away data. */
   readonly durable?: boolean;
   /** Filled as things start, so that whoever is interrupted can stop what is up so far. */
@@ -73,8 +75,8 @@ export class StopList {
 
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { root, data, dev = false, environment = process.env } = options;
-  const steps = new Steps(options.say);
-  await refuseTakenPort(options.host, options.port);
+  const steps = new Steps(options.say, options.begunMs);
+  await refuseUnusablePort(options.host, options.port);
   const secrets = loadSecrets(data.path, environment);
   const databaseUrl = await steps.run("Postgres", () => postgres(options));
   const redisUrl = await steps.run("Redis", () => redis(options));
@@ -156,7 +158,10 @@ async function postgres({
   environment = process.env,
 }: StackOptions): Promise<Outcome<string>> {
   const given = environment["DATABASE_URL"];
-  if (given !== undefined && given !== "") return { value: given, words: "from DATABASE_URL" };
+  if (given !== undefined && given !== "") {
+    await (await openDatabase(given)).end();
+    return { value: given, words: "from DATABASE_URL" };
+  }
   const running = await startPostgres({
     dataDir: join(data.path, "postgres"),
     logFile: join(data.logs, "postgres.log"),
@@ -190,11 +195,23 @@ async function build({ root, data, dev, stops }: StackOptions): Promise<Outcome<
   return { value: undefined, words: built ? "" : "unchanged" };
 }
 
-async function refuseTakenPort(host: string, port: number): Promise<void> {
-  if (await portIsFree(port, host)) return;
-  throw new ServiceError(
-    `Port ${port} on ${host} cannot be used, most likely because another program listens there: stop that program or set SPILLWAY_PORT to another port.`,
-  );
+async function refuseUnusablePort(host: string, port: number): Promise<void> {
+  const problem = await portProblem(port, host);
+  if (problem !== undefined) throw new ServiceError(portSentence(host, port, problem));
+}
+
+export function portSentence(host: string, port: number, problem: string): string {
+  switch (problem) {
+    case "EADDRINUSE":
+      return `Port ${port} on ${host} is taken by another program: stop that program or set SPILLWAY_PORT to another port.`;
+    case "EACCES":
+      return `Port ${port} may not be used by this user: set SPILLWAY_PORT to a port above 1023.`;
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return `This machine has no address ${host}: set SPILLWAY_HOST to one that it has, such as 127.0.0.1.`;
+    default:
+      return `Port ${port} on ${host} cannot be used (${problem}): set SPILLWAY_PORT or SPILLWAY_HOST to another.`;
+  }
 }
 
 async function chosenPort(given: string | undefined): Promise<number> {

@@ -9,10 +9,11 @@ export interface Outcome<Value> {
 
 export class Steps {
   readonly #say: Say;
-  readonly #started = performance.now();
+  readonly #begunMs: number;
 
-  constructor(say: Say) {
+  constructor(say: Say, begunMs = performance.now()) {
     this.#say = say;
+    this.#begunMs = begunMs;
   }
 
   /** Says what goes on if it takes longer than a breath, and what came of it at the end. */
@@ -29,7 +30,7 @@ export class Steps {
   }
 
   total(): string {
-    return seconds(this.#started);
+    return seconds(this.#begunMs);
   }
 }
 

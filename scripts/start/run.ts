@@ -22,7 +22,7 @@ export async function start({ dev }: StartOptions): Promise<void> {
     const data = openDataFolder(root);
     const release = takeRunLock(data.path, localUrl(host, port));
     stops.add(async () => release());
-    const stack = await startStack({ root, data, host, port, dev, stops, say: console.log });
+    const stack = await startStack({ root, data, host, port, dev, stops, say: console.log, begunMs: 0 });
     if (stops.stopping) return;
     const model = stack.firstRun && (await exampleModel(stack.url, stack.firstRun.apiKey));
     if (stops.stopping) return;
