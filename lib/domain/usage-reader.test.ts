@@ -142,3 +142,33 @@ describe("usage of a stream", () => {
     });
   });
 });
+
+describe("usage of a request that was sampled several times (Anthropic)", () => {
+  const summary = { type: "compaction", input_tokens: 180_000, output_tokens: 3_500 };
+  const answer = { type: "message", input_tokens: 23_000, output_tokens: 1_000 };
+
+  it("is that of all of them, though the counts beside leave one out", () => {
+    const usage = { input_tokens: 23_000, output_tokens: 1_000, iterations: [summary, answer] };
+    expect(read({ usage })).toEqual(plain(203_000, 4_500));
+  });
+
+  it("counts once what is in both", () => {
+    const usage = { input_tokens: 23_000, output_tokens: 1_000, cache_read_input_tokens: 0, iterations: [answer] };
+    expect(read({ usage })).toEqual(plain(23_000, 1_000));
+  });
+
+  it("sums the cache by its lifetimes, too", () => {
+    const part = {
+      ...{ input_tokens: 10, output_tokens: 1, cache_read_input_tokens: 5, cache_creation_input_tokens: 7 },
+      cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 },
+    };
+    expect(read({ usage: { input_tokens: 10, output_tokens: 1, iterations: [part, part] } })).toEqual({
+      ...plain(44, 2),
+      ...{ cacheReadTokens: 10, cacheWriteTokens: 14, cacheWrite1hTokens: 8 },
+    });
+  });
+
+  it.each([[[]], ["x"], [[null, 1]]])("is as stated where the list is %j", (iterations) => {
+    expect(read({ usage: { input_tokens: 5, output_tokens: 2, iterations } })).toEqual(plain(5, 2));
+  });
+});

@@ -9,6 +9,7 @@
  *   reading is an estimate until the provider's bill confirms it.
  */
 import type { TokenUsage } from "./usage-event";
+import { withIterations } from "./usage-iterations";
 import { UNIT_PATHS, USAGE_SHAPES, USAGE_SPOTS } from "./usage-shapes";
 import type { UsageShape } from "./usage-shapes";
 
@@ -57,8 +58,9 @@ const MAX_COUNT = 1_000_000_000;
  */
 export function readUsage(body: unknown, hints: UsageHints = {}): UsageReading | undefined {
   if (!isObject(body)) return undefined;
-  const raw = findUsage(body) ?? (hints.asked ? {} : undefined);
-  if (raw === undefined) return undefined;
+  const found = findUsage(body) ?? (hints.asked ? {} : undefined);
+  if (found === undefined) return undefined;
+  const raw = withIterations(found);
   const flags = new Set<UsageFlag>();
   const count = countOf(raw, flags);
   const shape = shapeOf(raw);

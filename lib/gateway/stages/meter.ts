@@ -10,6 +10,8 @@ import type { RouteKind } from "../wire/routes/route-request";
 import type { EarlyEnd, StreamObserver } from "../wire/routes/stream-observer";
 import type { RawEvent } from "../wire/sse";
 import { utf8Length } from "../wire/utf8-length";
+import type { Reading } from "./plausible-usage";
+import { plausible, TEXT_KINDS } from "./plausible-usage";
 import { heldUnits, usageHints } from "./units";
 
 /** About four bytes a token is what byte-pair encodings reach on prose; a stream's chunk is at least one token. */
@@ -39,11 +41,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-export interface Reading {
-  readonly usage: TokenUsage;
-  readonly isEstimated: boolean;
-}
-
 function parsed(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(textOf(bytes));
@@ -57,8 +54,6 @@ export function answeredKind(held: Held): RouteKind {
   return held.serving.target.translation?.kind ?? held.request.kind;
 }
 
-/** Routes whose answers are text, so that their bytes tell about their tokens. */
-const TEXT_KINDS: ReadonlySet<RouteKind> = new Set(["chat", "responses", "completion", "messages", "gemini"]);
 /** Made without saying what it took: what was held is the best that is known. */
 const SILENT_KINDS: ReadonlySet<RouteKind> = new Set(["image", "speech", "transcription"]);
 
@@ -99,6 +94,10 @@ function isSaidByRequest({ request, serving }: Held): boolean {
 
 /** Usage of a whole answer. */
 export function readBody(held: Held, bytes: Uint8Array): Reading {
+  return plausible(held, readStated(held, bytes), () => Math.ceil(readAnswer(bytes).outputBytes / BYTES_PER_TOKEN));
+}
+
+function readStated(held: Held, bytes: Uint8Array): Reading {
   const { request, serving } = held;
   if (isFlat(held)) return { usage: NO_USAGE, isEstimated: false };
   const body = parsed(bytes);
@@ -205,8 +204,9 @@ class ChatMeter implements StreamMeter {
 
   reading(): Reading {
     this.readRest();
-    if (this.usage) return { usage: this.usage, isEstimated: this.isFlagged };
     const outputTokens = Math.max(this.contentChunks, Math.ceil(this.contentBytes / BYTES_PER_TOKEN));
+    const { usage, isFlagged } = this;
+    if (usage) return plausible(this.held, { usage, isEstimated: isFlagged }, () => outputTokens);
     return { usage: { ...NO_USAGE, inputTokens: this.held.request.inputGuess(), outputTokens }, isEstimated: true };
   }
 }
@@ -256,14 +256,18 @@ class ObservedMeter implements CountingMeter {
     const { usage, answer } = this.observer;
     // Anthropic says the input at the beginning and the output at the end: until then the output is what passed.
     const stated = usage === undefined ? undefined : readWhole(this.held, { ...answer, usage });
-    if (stated && (this.observer.isDone || this.observer.isUsageFinal === true)) return stated;
-    return this.counted(stated?.usage);
+    const isFinal = this.observer.isDone || this.observer.isUsageFinal === true;
+    return stated && isFinal ? plausible(this.held, stated, () => this.made()) : this.counted(stated?.usage);
+  }
+
+  private made(): number {
+    const { outputPieces, outputBytes } = this.observer;
+    const isText = TEXT_KINDS.has(this.held.request.kind);
+    return isText ? Math.max(outputPieces, Math.ceil(outputBytes / BYTES_PER_TOKEN)) : 0;
   }
 
   private counted(stated: TokenUsage | undefined): Reading {
-    const { outputPieces, outputBytes } = this.observer;
-    const isText = TEXT_KINDS.has(this.held.request.kind);
-    const made = isText ? Math.max(outputPieces, Math.ceil(outputBytes / BYTES_PER_TOKEN)) : 0;
+    const made = this.made();
     const base = stated ?? {
       ...NO_USAGE,
       inputTokens: this.held.request.inputGuess(),

@@ -9,8 +9,11 @@ export const NO_USAGE: TokenUsage = {
   reasoningTokens: 0,
 };
 
+/** More is no count: the reader of all vendors says what is wrong with it. */
+const MAX_COUNT = 1_000_000_000;
+
 function count(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT ? value : undefined;
 }
 
 function member(value: unknown, name: string): unknown {
