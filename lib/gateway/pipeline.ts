@@ -23,6 +23,8 @@ import { endClaim } from "./stages/keep-answer";
 import { isKept, noteAnswer, notingStream } from "./stages/kept-answers";
 import type { AttemptFailure } from "./stages/upstream-error";
 import { failureOfAnswer, failureOfTransport } from "./stages/upstream-error";
+import { isCutShort } from "./stages/visible-output";
+import { serveInBackground } from "./stored/background";
 import type { Avoided } from "./targets";
 import { NONE_AVOIDED } from "./targets";
 import type { ErrorContext } from "./wire/error-response";
@@ -53,13 +55,13 @@ interface Client {
   readonly isGone: () => boolean;
 }
 
-/** Aborts the upstream when the client of a stream leaves, where the policy says cut. */
+/** Aborts the upstream when the client of a stream leaves, where that is to break it off. */
 function watchClient(request: GatewayRequest, held: Held): Client {
   const abort = new AbortController();
   let isGone = false;
   const leave = (): void => {
     isGone = true;
-    if (held.caller.chain.policy.clientGone === "cut") abort.abort();
+    if (isCutShort(held)) abort.abort();
   };
   // It may have left while we decided.
   if (request.signal.aborted) leave();
@@ -117,19 +119,19 @@ async function attempt(
   } catch (error) {
     const failure = error instanceof UpstreamFailure ? error : new UpstreamFailure("unknown", "closed", error);
     const failed = failureOfTransport(failure, context);
-    endAttempt(held, ticket, client?.isGone() ? "neutral" : failed.failure, deps);
+    endAttempt(held, ticket, client?.signal.aborted ? "neutral" : failed.failure, deps);
     return failed;
   }
 }
 
 /** Ends a failed attempt after which no other follows. */
-async function endFailed(held: Held, failed: AttemptFailure, ending: Ending, isClientGone: boolean): Promise<void> {
+async function endFailed(held: Held, failed: AttemptFailure, ending: Ending, isBrokenOff: boolean): Promise<void> {
   if (failed.due === "nothing") await ending.void();
-  else if (failed.due === "unknown" && !isClientGone) await ending.unknown(failed.status);
+  else if (failed.due === "unknown" && !isBrokenOff) await ending.unknown(failed.status);
   else {
-    // Refused after it was read, or a client that left before the first byte: the prompt is what can have been billed.
+    // Refused after it was read, or broken off before the first byte: the prompt is what can have been billed.
     const usage = { ...NO_USAGE, inputTokens: held.request.inputGuess() };
-    const outcome = isClientGone ? "aborted" : "upstream_error";
+    const outcome = isBrokenOff ? "aborted" : "upstream_error";
     await ending.settle({ usage, isEstimated: true, outcome, statusCode: failed.status, firstByteMs: null });
   }
 }
@@ -195,7 +197,7 @@ async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
       const isGone = client?.isGone() === true;
       const next = isGone ? undefined : await holdNext(held, result, avoided, ending, client, exchange);
       if (!next) {
-        if (!ending.isOver()) await endFailed(held, result, ending, isGone);
+        if (!ending.isOver()) await endFailed(held, result, ending, client?.signal.aborted === true);
         isDone = true;
         return result.answer(deps.random());
       }
@@ -208,12 +210,20 @@ async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
   }
 }
 
+function leaveInBackground(held: Held, { asked, context, errorContext, deps }: Exchange): Promise<GatewayAnswer> {
+  const answer = serveInBackground(held, asked, errorContext(held.caller), deps);
+  context.waitUntil(answer.catch(() => undefined));
+  return answer;
+}
+
 async function holdAndServe(exchange: Exchange): Promise<GatewayAnswer | Refused | Replayed> {
   const { asked, errorContext, deps } = exchange;
   const result = await hold(asked, deps);
   if ("refusal" in result || "replayed" in result) return result;
   if ("deferred" in result) return result.deferred;
-  if (!("restingMs" in result)) return serve(result, exchange);
+  if (!("restingMs" in result)) {
+    return result.request.extras.isBackground ? leaveInBackground(result, exchange) : serve(result, exchange);
+  }
   const errors = errorContext(result.caller);
   const problem = { status: 503, code: "upstream_error", retryAfterMs: result.restingMs } as const;
   return inShapeOf(errors.protocol, upstreamErrorAnswer(problem, errors, deps.random()));

@@ -1,7 +1,7 @@
 /**
  * A streamed answer: every event passed on as it came, tapped for usage. The usage chunk that only exists because the
  * gateway asked for it is left out. A client that hangs up is billed for what was produced (`cut`), or the rest is read
- * to learn the exact usage (`drain`).
+ * to learn the exact usage (`drain`, and wherever something is made unseen).
  */
 import type { Outcome, TokenUsage } from "@/lib/domain/usage-event";
 import type { ByteSink, ByteStream } from "../byte-stream";
@@ -27,6 +27,7 @@ import { openOf } from "./settle";
 import type { StreamWriter } from "./translation";
 import { streamWriter } from "./translation";
 import { speaksOfAccount } from "./upstream-error";
+import { isCutShort, showsAllOutput } from "./visible-output";
 
 const PROGRESS_EVERY_MS = 500;
 
@@ -93,7 +94,7 @@ class StreamAnswer implements ByteSink, ByteStream {
   cancel(): void {
     this.isClientGone = true;
     if (this.ending.isOver()) return;
-    if (this.held.caller.chain.policy.clientGone === "cut") this.breakOff("aborted");
+    if (isCutShort(this.held)) this.breakOff("aborted");
     else if (this.client) this.resume();
     else this.source.start(this);
   }
@@ -167,6 +168,8 @@ class StreamAnswer implements ByteSink, ByteStream {
     const nowMs = this.deps.clock.nowMs();
     if (nowMs - this.reportedMs < PROGRESS_EVERY_MS) return;
     this.reportedMs = nowMs;
+    // A count of what is seen would pass for all: who dies here leaves a call of which nobody knows what it used.
+    if (!showsAllOutput(this.held.request, this.held.serving)) return;
     this.deps.ledger.progress(openOf(this.held), this.received.reading().usage);
   }
 

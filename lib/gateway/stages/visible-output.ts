@@ -4,6 +4,7 @@
  * documents on reasoning), guesses that were rejected (OpenAI: predicted outputs) and tools at the provider are made unseen. A
  * deployment that stated more than had been held for it is believed no more by this process.
  */
+import type { Held } from "../exchange";
 import type { ServingFacts } from "../serving";
 import type { RouteKind, RouteRequest } from "../wire/routes/route-request";
 import { isFormRequest } from "../wire/routes/route-request";
@@ -50,8 +51,18 @@ export function noteUnseen(deploymentId: string): void {
 export function showsAllOutput(request: RouteRequest, serving: ServingFacts): boolean {
   if (!request.isStream || isFormRequest(request) || !KINDS.has(request.kind)) return false;
   const { extras } = request;
+  // It is made whole, whoever listens.
+  if (extras.isBackground) return false;
   if (request.extraOutput > 0 || extras.hasAudioOutput || extras.images !== null || extras.toolFees.length > 0) {
     return false;
   }
   return !asksForUnseen(request.body) && !mayThinkUnseen(serving) && !noted.has(serving.target.id);
+}
+
+/**
+ * Whether a stream is broken off where its client leaves. The policy may say so, and what was produced by then has to be there to
+ * be counted: of what is made unseen only the end of the stream tells, so that leaving early would make it free.
+ */
+export function isCutShort({ caller, request, serving }: Held): boolean {
+  return caller.chain.policy.clientGone === "cut" && showsAllOutput(request, serving);
 }
