@@ -55,12 +55,12 @@ interface Client {
 }
 
 /** Aborts the upstream when the client of a stream leaves, where that is to break it off. */
-function watchClient(request: GatewayRequest, held: Held): Client {
+function watchClient(request: GatewayRequest, held: () => Held): Client {
   const abort = new AbortController();
   let isGone = false;
   const leave = (): void => {
     isGone = true;
-    if (isCutShort(held)) abort.abort();
+    if (isCutShort(held())) abort.abort();
   };
   // It may have left while we decided.
   if (request.signal.aborted) leave();
@@ -177,8 +177,8 @@ async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
   const errors = errorContext(first.caller);
   // A plain call, and one that a retry may ask for, is read to its end whatever the client does: nobody aborts it.
   const mayLeave = first.request.isStream && !asked.claim.current;
-  const client = mayLeave ? watchClient(asked.request, first) : undefined;
   let held = first;
+  const client = mayLeave ? watchClient(asked.request, () => held) : undefined;
   let avoided = NONE_AVOIDED;
   for (;;) {
     const ending = createEnding(held, deps);
