@@ -5,12 +5,17 @@ import type {
   ActivatePolicyInput,
   AssignPolicyInput,
   CreatePolicyInput,
+  EndRolloutInput,
+  HoldRolloutInput,
   PolicyList,
   PolicyView,
   PublishPolicyVersionInput,
+  StartRolloutInput,
 } from "@/lib/contracts/policies";
 import { groupedBy } from "@/lib/control/grouped";
 import { activatePolicyVersion, assignPolicy, createPolicy, publishPolicyVersion } from "@/lib/control/policies";
+import { abortRollout, completeRollout, holdRollout, startRollout } from "@/lib/control/rollouts";
+import type { RolloutResult } from "@/lib/control/rollouts";
 import { listKeysWithPolicy } from "@/lib/db/api-keys";
 import { listLiveBudgets } from "@/lib/db/console-budgets";
 import { listModelNames } from "@/lib/db/console-consumers";
@@ -100,8 +105,9 @@ export async function readPolicies(who: ConsolePrincipal): Promise<PolicyList> {
           rollout === undefined
             ? null
             : {
-                versionNumber: own.find((row) => row.id === rollout.policyVersionId)?.number ?? 0,
-                percent: rollout.percent,
+                ...{ id: rollout.id, versionId: rollout.policyVersionId, percent: rollout.percent },
+                versionNumber: versions[index]?.find((row) => row.id === rollout.policyVersionId)?.number ?? 0,
+                isHeld: rollout.state === "paused",
               },
         targets: targets.get(id) ?? [],
       };
@@ -143,4 +149,27 @@ export async function writePolicyAssignment(call: WriteCall<NoParams, AssignPoli
   const input = { ...call.input, organisationId: organisation.id };
   const { auditId } = await assignPolicy(controlFor("policy.assign", call), principal, input);
   return { id: call.input.consumerId ?? call.input.apiKeyId ?? "", auditId, undoable: false };
+}
+
+function written({ rollout, auditId }: RolloutResult): WriteResult {
+  return { id: rollout.id, auditId, undoable: false };
+}
+
+export async function writeRollout(call: WriteCall<WithId, StartRolloutInput>): Promise<WriteResult> {
+  const { principal, organisation } = call.who;
+  const input = { ...call.input, organisationId: organisation.id, policyId: call.params.id };
+  return written(await startRollout(controlFor("rollout.start", call), principal, input));
+}
+
+export async function writeRolloutHold(call: WriteCall<WithId, HoldRolloutInput>): Promise<WriteResult> {
+  const { principal, organisation } = call.who;
+  const input = { ...call.input, organisationId: organisation.id, rolloutId: call.params.id };
+  return written(await holdRollout(controlFor("rollout.hold", call), principal, input));
+}
+
+export async function writeRolloutEnd(call: WriteCall<WithId, EndRolloutInput>): Promise<WriteResult> {
+  const { principal, organisation } = call.who;
+  const end = call.input.outcome === "aborted" ? abortRollout : completeRollout;
+  const ref = { organisationId: organisation.id, rolloutId: call.params.id };
+  return written(await end(controlFor("rollout.end", call), principal, ref));
 }

@@ -1,6 +1,6 @@
 /** Policies, their versions and exposures, and rate limits. */
 import { z } from "zod";
-import { policyDocumentSchema } from "@/lib/domain/policy";
+import { ACTION_KINDS, policyDocumentSchema } from "@/lib/domain/policy";
 import { CONSUMER_KINDS } from "@/lib/domain/snapshot";
 import { idText, organisationView, timeMs } from "./common";
 
@@ -20,6 +20,13 @@ export type PublishPolicyVersionInput = z.input<typeof publishPolicyVersionInput
 
 export const startRolloutInput = z.strictObject({ policyVersionId: idText, percent: z.int().min(0).max(100) });
 export type StartRolloutInput = z.input<typeof startRolloutInput>;
+
+export const holdRolloutInput = z.strictObject({ held: z.boolean() });
+export type HoldRolloutInput = z.input<typeof holdRolloutInput>;
+
+/** `aborted` takes the version away from everybody, `completed` puts it in force for everybody. */
+export const endRolloutInput = z.strictObject({ outcome: z.enum(["aborted", "completed"]) });
+export type EndRolloutInput = z.infer<typeof endRolloutInput>;
 
 /** Exactly one of the two is set. `policyId` null takes the assignment away. */
 export const assignPolicyInput = z
@@ -70,6 +77,17 @@ export const policyVersionView = z.object({
 });
 export type PolicyVersionView = z.infer<typeof policyVersionView>;
 
+export const rolloutView = z.object({
+  id: idText,
+  versionId: idText,
+  versionNumber: z.int(),
+  /** 0: in shadow, nobody is exposed. */
+  percent: z.int(),
+  /** Its share may not be moved until it is released. */
+  isHeld: z.boolean(),
+});
+export type RolloutView = z.infer<typeof rolloutView>;
+
 export const policyView = z.object({
   id: idText,
   name: z.string(),
@@ -78,7 +96,7 @@ export const policyView = z.object({
   /** Newest first. */
   versions: z.array(policyVersionView),
   /** The one exposure that is open; while it is, nothing else can be put in force. */
-  rollout: z.object({ versionNumber: z.int(), percent: z.int() }).nullable(),
+  rollout: rolloutView.nullable(),
   targets: z.array(policyTarget),
 });
 export type PolicyView = z.infer<typeof policyView>;
@@ -98,3 +116,46 @@ export const policyList = z.object({
   canPrice: z.boolean(),
 });
 export type PolicyList = z.infer<typeof policyList>;
+
+export const ROLLOUT_ACTS = ["start", "move", "hold", "release", "abort", "complete"] as const;
+
+export const rolloutHistoryEntry = z.object({
+  auditId: idText,
+  atMs: timeMs,
+  actor: z.string(),
+  act: z.enum(ROLLOUT_ACTS),
+  /** null: the version is not known any more. */
+  versionNumber: z.int().nullable(),
+  /** null: there was no exposure before. */
+  percentBefore: z.int().nullable(),
+  percent: z.int(),
+});
+
+/** What was done with the rollouts of a policy, newest first. */
+export const rolloutHistory = z.object({ entries: z.array(rolloutHistoryEntry) });
+export type RolloutHistory = z.infer<typeof rolloutHistory>;
+
+export const replayQuery = z.object({ version: idText });
+
+const replayedOutcome = z.object({ kind: z.enum([...ACTION_KINDS, "not_allowed"]), model: z.string().nullable() });
+
+/** What the calls of the last days would have got under another version, held against the version in force. */
+export const policyReplay = z.object({
+  sinceMs: timeMs,
+  /** Looked at: the newest calls of the apps that the policy holds for. */
+  calls: z.int(),
+  changed: z.int(),
+  /** Most calls first. */
+  groups: z.array(
+    z.object({
+      trafficClass: z.string(),
+      model: z.string(),
+      before: replayedOutcome,
+      after: replayedOutcome,
+      calls: z.int(),
+    }),
+  ),
+  /** Apps that the policy holds for, in the order in which a rising share reaches them: at `bucket` < percent. */
+  apps: z.array(z.object({ name: z.string(), bucket: z.int() })),
+});
+export type PolicyReplay = z.infer<typeof policyReplay>;

@@ -1,33 +1,20 @@
-/** Policies: immutable versions, one of them active, at most one more exposed to a share of consumers. */
-import {
-  assignPolicyInput,
-  createPolicyInput,
-  publishPolicyVersionInput,
-  startRolloutInput,
-} from "@/lib/contracts/policies";
-import type {
-  AssignPolicyInput,
-  CreatePolicyInput,
-  PublishPolicyVersionInput,
-  StartRolloutInput,
-} from "@/lib/contracts/policies";
+/** Policies: immutable versions, one of them active; `rollouts.ts` exposes at most one more to a share of consumers. */
+import { assignPolicyInput, createPolicyInput, publishPolicyVersionInput } from "@/lib/contracts/policies";
+import type { AssignPolicyInput, CreatePolicyInput, PublishPolicyVersionInput } from "@/lib/contracts/policies";
 import { updateApiKey } from "@/lib/db/api-keys";
 import { findConsumer, updateConsumer } from "@/lib/db/consumers";
 import { orConflict } from "@/lib/db/errors";
 import {
   findPolicy,
   findPolicyVersion,
-  findRollout,
   insertPolicy,
   insertPolicyVersion,
-  insertRollout,
   listOpenRollouts,
   listPolicyVersions,
   updatePolicy,
-  updateRollout,
 } from "@/lib/db/policies";
 import { findWebhookSecret } from "@/lib/db/webhook-secrets";
-import type { Policy, PolicyVersion, Rollout } from "@/lib/domain/entities";
+import type { Policy, PolicyVersion } from "@/lib/domain/entities";
 import { AppError } from "@/lib/domain/fault";
 import { newId } from "@/lib/domain/ids";
 import type { FallbackPrice, WebhookPolicy } from "@/lib/domain/policy";
@@ -136,79 +123,6 @@ export async function activatePolicyVersion(
   });
 }
 
-export interface RolloutResult {
-  readonly rollout: Rollout;
-  readonly auditId: string;
-}
-
-/** Exposes a version to a stable share of consumers, or moves the open exposure of this version to another share. */
-export async function startRollout(
-  deps: ControlDeps,
-  principal: Principal,
-  input: StartRolloutInput & PolicyRef,
-): Promise<RolloutResult> {
-  const { organisationId, policyId, ...rest } = input;
-  const { policyVersionId, percent } = parseInput(startRolloutInput, rest);
-  return changeOrganisation(deps, principal, organisationId, async (change) => {
-    await change.require("policy.write");
-    found(await findPolicy(change.tx, organisationId, policyId));
-    await requireVersionOf(change, policyId, policyVersionId);
-    const before = (await listOpenRollouts(change.tx, [policyId]))[0] ?? null;
-    if (before !== null && before.policyVersionId !== policyVersionId) {
-      throw new AppError("conflict", "Another version is being rolled out");
-    }
-    const id = newId("rol", change.nowMs);
-    const row = { id, organisationId, policyId, policyVersionId, percent, createdById: principal.userId };
-    const rollout =
-      before === null
-        ? await insertRollout(change.tx, row)
-        : await updateRollout(change.tx, before.id, { percent, state: "running" });
-    change.touch("policy", policyId);
-    const auditId = await change.audit({ ...aboutRollout("start", rollout), before, after: rollout });
-    return { rollout, auditId };
-  });
-}
-
-/** Takes the exposed version away from everybody, at once. */
-export async function abortRollout(
-  deps: ControlDeps,
-  principal: Principal,
-  input: { readonly organisationId: string; readonly rolloutId: string },
-): Promise<RolloutResult> {
-  return endRollout(deps, principal, input, "aborted");
-}
-
-/** Makes the exposed version the active one for everybody. */
-export async function completeRollout(
-  deps: ControlDeps,
-  principal: Principal,
-  input: { readonly organisationId: string; readonly rolloutId: string },
-): Promise<RolloutResult> {
-  return endRollout(deps, principal, input, "completed");
-}
-
-async function endRollout(
-  deps: ControlDeps,
-  principal: Principal,
-  { organisationId, rolloutId }: { readonly organisationId: string; readonly rolloutId: string },
-  state: "aborted" | "completed",
-): Promise<RolloutResult> {
-  return changeOrganisation(deps, principal, organisationId, async (change) => {
-    await change.require("policy.write");
-    const before = found(await findRollout(change.tx, organisationId, rolloutId));
-    if (before.state !== "running" && before.state !== "paused")
-      throw new AppError("conflict", "The rollout has ended");
-    const rollout = await updateRollout(change.tx, rolloutId, { state });
-    if (state === "completed") {
-      await updatePolicy(change.tx, before.policyId, { activeVersionId: before.policyVersionId });
-    }
-    change.touch("policy", before.policyId);
-    const verb = state === "aborted" ? "abort" : "complete";
-    const auditId = await change.audit({ ...aboutRollout(verb, rollout), before, after: rollout });
-    return { rollout, auditId };
-  });
-}
-
 /** Puts a policy on a node or a key, or takes it away. */
 export async function assignPolicy(
   deps: ControlDeps,
@@ -249,7 +163,8 @@ async function assignToKey(change: Change, apiKeyId: string, policyId: string | 
   return before.policyId;
 }
 
-async function requireVersionOf(change: Change, policyId: string, policyVersionId: string): Promise<void> {
+/** Throws `not_found` where the version is of another policy. */
+export async function requireVersionOf(change: Change, policyId: string, policyVersionId: string): Promise<void> {
   const version = found(await findPolicyVersion(change.tx, change.organisation.id, policyVersionId));
   if (version.policyId !== policyId) throw notFound();
 }
@@ -262,8 +177,4 @@ async function refuseOpenRollout(change: Change, policyId: string): Promise<void
 
 function about(verb: string, policyId: string) {
   return { action: `policy.${verb}`, objectType: "policy", objectId: policyId };
-}
-
-function aboutRollout(verb: string, rollout: Rollout) {
-  return { action: `rollout.${verb}`, objectType: "rollout", objectId: rollout.id };
 }
