@@ -60,6 +60,8 @@ export interface Denial {
   readonly rungName?: string | null;
   readonly retryAfterMs?: number;
   readonly model?: string;
+  /** Decided without the quota store. */
+  readonly isDegraded?: boolean;
   /** The rung in force would have the call wait, where it can. */
   readonly mayWait?: boolean;
 }

@@ -73,4 +73,6 @@ export interface Held {
   readonly rungBasisPoints: number;
   readonly isOverflow: boolean;
   readonly binding: BudgetReading | null;
+  /** It passes without the store. */
+  readonly isDegraded: boolean;
 }

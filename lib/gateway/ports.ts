@@ -1,6 +1,5 @@
 /** What the gateway needs from the world. Adapters live in lib/redis, lib/providers and lib/wiring. */
 import type { DeferredAnswer, DeferredFacts, DeferredRequest, DeferredState } from "@/lib/domain/deferred-call";
-import type { DenialCode } from "@/lib/domain/denial";
 import type { BatchMove, ObjectOwner, StoredKind, StoredObject } from "@/lib/domain/stored-object";
 import type { ApiKeyDocument, Enforcement, Environment, Meter, ProviderDocument } from "@/lib/domain/snapshot";
 import type { RefusalEvent, TokenUsage } from "@/lib/domain/usage-event";
@@ -106,6 +105,8 @@ export type ReserveOutcome =
       readonly binding: BudgetReading | null;
       readonly isOverflow: boolean;
       readonly nowMs: number;
+      /** The store was not asked: the process itself counted the short windows, and nobody the rest. */
+      readonly isLocal?: true;
     }
   | { readonly code: "stale" }
   | { readonly code: "fenced" }
@@ -113,7 +114,13 @@ export type ReserveOutcome =
   | { readonly code: "rung"; readonly plan: number; readonly rungBasisPoints: number; readonly binding: BudgetReading }
   | { readonly code: "exhausted"; readonly binding: BudgetReading }
   | { readonly code: "frozen"; readonly budget: number }
-  | { readonly code: "rate"; readonly denial: DenialCode; readonly rateLimit: number; readonly retryAfterMs: number }
+  | {
+      readonly code: "rate";
+      readonly denial: "rate_limit_exceeded" | "concurrency_limit_exceeded";
+      readonly rateLimit: number;
+      readonly retryAfterMs: number;
+      readonly isLocal?: true;
+    }
   | { readonly code: "too_large"; readonly budget: number }
   | { readonly code: "unknown_budget"; readonly budget: number };
 

@@ -1,6 +1,7 @@
 /** BudgetLedger on Redis: one script a call before the upstream, one after it. What happens around them is GatewayCalls. */
 import type { Clock } from "@/lib/domain/clock";
 import type { BudgetLedger, ExtendInput, ExtendOutcome, ReserveInput, ReserveOutcome } from "@/lib/gateway/ports";
+import type { OpenReservation, Settlement } from "@/lib/gateway/ports";
 import { headText, StoreUnavailable } from "@/lib/gateway/ports";
 import { readBalances } from "./balances";
 import { Batch, PerOrganisation } from "./batch";
@@ -11,6 +12,7 @@ import { GatewayCalls } from "./gateway-calls";
 import { handOverReservation } from "./hand-over";
 import type { CallJournal } from "./journalled-calls";
 import { keysOf } from "./keys";
+import { LocalWindows } from "./local-windows";
 import type { OpenCall } from "./open-reservations";
 import { packedHold, reserveCommand, reserveOutcome, reserveWords } from "./reserve-command";
 import type { ScriptReply } from "./scripts";
@@ -56,6 +58,8 @@ interface Parts {
   readonly connection: HotConnection;
   readonly calls: GatewayCalls;
   readonly reserves: PerOrganisation<Batch<ReserveInput, string>>;
+  /** For calls that pass without the store. */
+  readonly windows: LocalWindows;
 }
 
 function runIdOf(connection: HotConnection): string {
@@ -89,14 +93,22 @@ function openCall(
   };
 }
 
-/** The call under its mildest plan, noted on disk instead of held; undefined where it may not pass so. */
-function passWithoutStore(input: ReserveInput, { calls }: Parts): ReserveOutcome | undefined {
+/**
+ * The call under its mildest plan, noted on disk instead of held, within what this process gives of its short windows; undefined
+ * where it may not pass so.
+ */
+function passWithoutStore(input: ReserveInput, { calls, windows }: Parts): ReserveOutcome | undefined {
   const nowMs = calls.storeNowMs();
   if (nowMs < input.windowStartMs || nowMs >= input.windowEndMs || !isSoft(input)) return undefined;
+  const refused = windows.take(input, nowMs);
+  if (refused) return refused;
   const { organisationId } = input;
   const taken = { plan: 0, rungBasisPoints: 0, isOverflow: false };
-  if (!calls.passed(organisationId, openCall(input, taken))) return undefined;
-  return { code: "reserved", ...taken, binding: null, nowMs };
+  if (!calls.passed(organisationId, openCall(input, taken))) {
+    windows.ended(input.reservationId, 0);
+    return undefined;
+  }
+  return { code: "reserved", ...taken, binding: null, nowMs, isLocal: true };
 }
 
 /** Where the store is known to be away, or is to be spared. Throws StoreUnavailable. */
@@ -127,9 +139,10 @@ async function reserve(input: ReserveInput, parts: Parts): Promise<ReserveOutcom
   } catch (error) {
     // The hold may stand although its answer was lost: the end of the call finds it then, or that there was none.
     const passed = passWithoutStore(input, parts);
-    if (passed) return passed;
+    if (passed?.code === "reserved") return passed;
     // Nothing will be sent: end it, so that it does not turn into a charge.
     void calls.end({ organisationId, reservationId }, null);
+    if (passed) return passed;
     throw new StoreUnavailable("the quota store did not answer", 1000, error);
   }
   if (isSnapshotLost(words)) return reserveWithoutStore(input, parts, "the quota store has lost the snapshot");
@@ -150,6 +163,11 @@ async function extend(input: ExtendInput, nowMs: string, { connection, calls }: 
   } catch (error) {
     throw new StoreUnavailable("the quota store did not answer", 1000, error);
   }
+}
+
+function end(open: OpenReservation, settlement: Settlement | null, { calls, windows }: Parts): Promise<void> {
+  windows.ended(open.reservationId, settlement === null ? 0 : settlement.inputTokens + settlement.outputTokens);
+  return calls.end(open, settlement);
 }
 
 export function createBudgetLedger(options: BudgetLedgerOptions): RedisBudgetLedger {
@@ -173,12 +191,12 @@ export function createBudgetLedger(options: BudgetLedgerOptions): RedisBudgetLed
     const waitMs = () => (calls.isBusy(organisationId) ? RESERVE_WAIT_MS : 0);
     return new Batch<ReserveInput, string>({ maxItems: MAX_RESERVES, waitMs }, run);
   });
-  const parts: Parts = { connection, calls, reserves };
+  const parts: Parts = { connection, calls, reserves, windows: new LocalWindows() };
   return {
     reserve: (input) => reserve(input, parts),
     extend: (input) => extend(input, scriptNowMs(), parts),
-    settle: (open, settlement) => calls.end(open, settlement),
-    void: (open) => calls.end(open, null),
+    settle: (open, settlement) => end(open, settlement, parts),
+    void: (open) => end(open, null, parts),
     handOver: async (open, concurrencyLimitIds) => {
       // Left before the long lease is written: a heartbeat under way must not shorten it again.
       const call = calls.leave(open);

@@ -3,6 +3,7 @@ import { invariant } from "@/lib/domain/fault";
 import type { BudgetReading, ReserveBudgetLine, ReserveInput, ReserveOutcome } from "@/lib/gateway/ports";
 import type { OrganisationKeys } from "./keys";
 import { keysOf } from "./keys";
+import { burstOf } from "./local-windows";
 import type { ScriptReply } from "./scripts";
 import { numberAt, textAt } from "./scripts";
 
@@ -22,7 +23,7 @@ const packed = new WeakMap<ReserveInput["budgets"], Terms>();
 function rateText(limit: ReserveInput["rateLimits"][number]): string {
   const interval = limit.requestsPerMinute === null ? null : MINUTE_MICROS / limit.requestsPerMinute;
   // GCRA: a burst of n means n - 1 may come early by one interval each.
-  const burst = Math.max(1, limit.burstRequests ?? limit.requestsPerMinute ?? 1);
+  const burst = burstOf(limit);
   const words = [
     interval?.toFixed(0),
     interval === null ? undefined : (interval * (burst - 1)).toFixed(0),

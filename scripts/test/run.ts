@@ -23,6 +23,12 @@ let interrupted = false;
 
 export async function test(wanted: readonly string[]): Promise<void> {
   stopOnSignals();
+  const unknown = wanted.find((name) => !parts.some((part) => part === name));
+  if (unknown !== undefined) {
+    console.error(`There is no part "${unknown}" of the tests: name some of ${parts.join(", ")}, or none for all.`);
+    process.exitCode = 1;
+    return;
+  }
   const chosen = parts.filter((part) => wanted.length === 0 || wanted.includes(part));
   const reports = throwAwayFolder("spillway-test");
   try {

@@ -117,7 +117,7 @@ function denialOf(caller: Classified, call: CompiledCall, outcome: ReserveOutcom
     case "frozen":
       return denial("consumer_frozen");
     case "rate":
-      return denial(outcome.denial, { retryAfterMs: outcome.retryAfterMs });
+      return denial(outcome.denial, { retryAfterMs: outcome.retryAfterMs, isDegraded: outcome.isLocal === true });
     case "too_large":
       return denial("invalid_request", { detail: "this call could cost more than the ledger can hold" });
     // No limit stands for a budget in force: never pass on what cannot be counted.
@@ -276,6 +276,7 @@ export async function reserve(
     isTight: outcome.isOverflow || (outcome.plan > 0 && outcome.plan > planOfRung(call, outcome)),
     rungBasisPoints: outcome.rungBasisPoints,
     isOverflow: outcome.isOverflow,
+    isDegraded: outcome.isLocal === true,
     binding: outcome.binding,
   };
 }

@@ -85,7 +85,8 @@ export function explanationOf(held: Held, shortenedBy?: string): string {
   const budget = binding === null ? undefined : held.call.decision.budgets[binding.budget]?.budget;
   const ignored = caller.ignoredClaim === null ? "" : `,"ignoredClass":${JSON.stringify(caller.ignoredClaim)}`;
   const note = shortenedBy === undefined ? ignored : `${ignored},"shortenedBy":${JSON.stringify(shortenedBy)}`;
-  const served = `{"plan":"${held.serving.plan.decision}","rungBasisPoints":${String(held.rungBasisPoints)}${note}${routeNote(held)}`;
+  const degraded = held.isDegraded ? ',"degraded":"quota_store"' : "";
+  const served = `{"plan":"${held.serving.plan.decision}","rungBasisPoints":${String(held.rungBasisPoints)}${note}${degraded}${routeNote(held)}`;
   if (!budget || !binding) return `${served}}`;
   const ladder = budget.ladder === null ? undefined : caller.chain.policy.ladders[budget.ladder];
   const rungName = JSON.stringify(rungAt(ladder, held.rungBasisPoints)?.name ?? null);

@@ -7,6 +7,7 @@ import type { GatewayAnswer } from "../http";
 import { jsonAnswer } from "../http";
 import type { Language } from "./messages";
 import type { Protocol } from "./routes/route-request";
+import { DEGRADED_HEADER } from "./response-headers";
 import { denialMessage, sessionAdvice, suggestion } from "./messages";
 
 export interface ErrorContext {
@@ -110,6 +111,7 @@ export function refusalAnswer(refusal: Denial, context: ErrorContext, random: nu
   if (refusal.code === "budget_exhausted" || refusal.code === "idempotency_not_kept")
     headers["x-should-retry"] = "false";
   else if (refusal.retryAfterMs !== undefined) Object.assign(headers, retryHeaders(refusal.retryAfterMs, random));
+  if (refusal.isDegraded) headers[DEGRADED_HEADER] = "quota-store";
   if (refusal.rungBasisPoints !== undefined) headers["x-spillway-rung"] = String(refusal.rungBasisPoints / 100);
   const error: Record<string, unknown> = {
     message: denialMessage(refusal, context.language),

@@ -26,6 +26,9 @@ function rateLimitPair(held: Held, nowMs: number, headers: Record<string, string
   headers.ratelimit = `"${budget.periodKind}";r=${structured(left / divisor)};t=${String(seconds)}`;
 }
 
+/** What was away when the call was decided: budgets are counted afterwards, rates by this process alone. */
+export const DEGRADED_HEADER = "x-spillway-degraded";
+
 const PLAIN = /^[\x20-\x7e]*$/u;
 
 /** A name as a header value: as it is where it is ASCII, else percent-encoded (names of models may be in any script). */
@@ -47,6 +50,7 @@ export function servedHeaders(held: Held, nowMs: number): Record<string, string>
   };
   const { standsInFor } = serving.plan;
   if (standsInFor !== undefined) headers["x-spillway-stands-in-for"] = headerName(standsInFor);
+  if (held.isDegraded) headers[DEGRADED_HEADER] = "quota-store";
   if (serving.price.id === FALLBACK_PRICE_ID) headers["x-spillway-price"] = FALLBACK_PRICE_ID;
   rateLimitPair(held, nowMs, headers);
   return headers;
