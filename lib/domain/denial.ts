@@ -9,6 +9,8 @@ export const DENIAL_CODES = [
   "consumer_forbidden",
   "consumer_frozen",
   "budget_exhausted",
+  /** Of every provider that could serve: no budget of the caller's. */
+  "provider_budget_exhausted",
   "protected_rung",
   "rate_limit_exceeded",
   "concurrency_limit_exceeded",
@@ -60,6 +62,8 @@ export interface Denial {
   readonly rungName?: string | null;
   readonly retryAfterMs?: number;
   readonly model?: string;
+  /** Providers and deployments whose own budgets are spent; for those who look after them, never for the caller. */
+  readonly spentTargets?: readonly string[];
   /** Decided without the quota store. */
   readonly isDegraded?: boolean;
   /** The rung in force would have the call wait, where it can. */

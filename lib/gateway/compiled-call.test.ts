@@ -3,7 +3,8 @@ import { compiledCall } from "./compiled-call";
 import type { SnapshotDocuments } from "./organisation-view";
 import { viewOf } from "./organisation-view";
 import { servingOf } from "./serving";
-import type { ApiKeyDocument, ModelDocument } from "@/lib/domain/snapshot";
+import { callOfTargets } from "./target-call";
+import type { ApiKeyDocument, BudgetDocument, ModelDocument } from "@/lib/domain/snapshot";
 
 /** As every kind of provider does it that speaks OpenAI's API. */
 const adapterOf = () => ({
@@ -204,6 +205,60 @@ describe("a compiled call", () => {
     });
     const third = compiledCall(view, chain, shape, Date.parse("2026-03-10T16:00:00Z"), adapterOf);
     expect(third).toMatchObject({ lines: [{ periodId: "D2026-03-11" }] });
+  });
+});
+
+describe("budgets of providers and deployments", () => {
+  const budget = (id: string, more: Partial<BudgetDocument> = {}): BudgetDocument => ({
+    ...{ id, consumerId: null, apiKeyId: null, name: id, meter: "cost", periodKind: "month", enforcement: "enforce" },
+    ...{ ladder: null, environment: null, models: [], classes: [], perEndUser: false, ...more },
+  });
+  const shape = { model: "chat", kinds: ["chat"], trafficClass: "general", route: "chat/completions", regions: null };
+
+  function callWith(budgets: readonly BudgetDocument[], nowMs = NOW, view = world({ budgets })) {
+    const chain = view.chainOf(key);
+    if (!chain) throw new Error("no chain");
+    const call = compiledCall(view, chain, shape, nowMs, adapterOf);
+    if ("kind" in call) throw new Error(call.code);
+    return { view, call, limited: callOfTargets(call, { view, chain, trafficClass: "general" }, nowMs) };
+  }
+
+  it("are lines after the caller's own, of the call that is sent there, and never a rung or an overflow", () => {
+    const { call, limited } = callWith([
+      budget("of provider", { targetId: "v" }),
+      budget("of app", { consumerId: "app" }),
+      budget("of deployment", { targetId: "d", periodKind: "day" }),
+      budget("of another", { targetId: "other" }),
+      budget("of other models", { targetId: "v", models: ["image-*"] }),
+      budget("of another class", { targetId: "v", classes: ["offline"] }),
+    ]);
+    expect(call.lines.map(({ budgetId }) => budgetId)).toEqual(["of app"]);
+    expect(limited.lines).toMatchObject([
+      { budgetId: "of app", periodId: "M2026-03" },
+      { budgetId: "of provider", periodId: "M2026-03", targetId: "v", rungs: "", overflowPlan: null },
+      { budgetId: "of deployment", periodId: "D2026-03-10", targetId: "d", rungs: "", overflowPlan: null },
+    ]);
+    expect(limited.servings[0]?.plan.charges).toEqual([true, true, true]);
+    expect(limited.linePrefixes).toHaveLength(3);
+  });
+
+  it("open a new period when theirs is over, though the caller's own goes on", () => {
+    const budgets = [
+      budget("of app", { consumerId: "app" }),
+      budget("of provider", { targetId: "v", periodKind: "day" }),
+    ];
+    const { view, call, limited } = callWith(budgets);
+    expect(limited.windowEndMs).toBe(Date.parse("2026-03-10T16:00:00Z"));
+    const after = callWith(budgets, limited.windowEndMs, view);
+    expect(after.call).toBe(call);
+    expect(after.limited.lines.map(({ periodId }) => periodId)).toEqual(["M2026-03", "D2026-03-11"]);
+  });
+
+  it("change nothing for calls that go elsewhere", () => {
+    const { call, limited } = callWith([budget("of another", { targetId: "other" })]);
+    expect(limited).toBe(call);
+    const without = callWith([]);
+    expect(without.limited).toBe(without.call);
   });
 });
 

@@ -2,7 +2,7 @@
  * What is the same for every call of one key, model and class under one view, worked out once: the decision, and the
  * texts the reserve script takes. Only amounts and ids differ from call to call.
  */
-import type { Decision } from "@/lib/domain/decide";
+import type { Decision, PlannedBudget } from "@/lib/domain/decide";
 import { decide } from "@/lib/domain/decide";
 import type { Denial } from "@/lib/domain/denial";
 import { billingTagHeaders } from "@/lib/net/header-rules";
@@ -63,15 +63,17 @@ function nextPriceChange(view: OrganisationView, nowMs: number): number {
   return next;
 }
 
-function linesOf(view: OrganisationView, decision: Decision, nowMs: number) {
+/** A line for each budget in its period of now, when each resets, and the span in which all that is so. */
+export function linesOf(view: OrganisationView, budgets: readonly PlannedBudget[], nowMs: number) {
   let startMs = 0;
   let endMs = Number.MAX_SAFE_INTEGER;
   const resetsAtMs: number[] = [];
-  const lines = decision.budgets.map((planned): ReserveBudgetLine => {
+  const lines = budgets.map((planned): ReserveBudgetLine => {
     const period = view.periods.at(planned.budget.periodKind, nowMs);
     startMs = Math.max(startMs, period.startMs);
     endMs = Math.min(endMs, period.endMs);
     resetsAtMs.push(period.endMs);
+    const { targetId } = planned.budget;
     return {
       budgetId: planned.budget.id,
       periodId: period.id,
@@ -83,6 +85,7 @@ function linesOf(view: OrganisationView, decision: Decision, nowMs: number) {
         .map((step) => `${String(step.atBasisPoints)}:${String(step.plan)}`)
         .join(","),
       overflowPlan: planned.overflowPlan,
+      ...(targetId === undefined ? {} : { targetId }),
     };
   });
   return { lines, resetsAtMs, startMs, endMs };
@@ -135,7 +138,7 @@ function compile(
     const serving = servingOf(view, chain, plan.model, shape, nowMs, adapterOf);
     return isServing(serving) ? { plan, ...serving } : undefined;
   });
-  const { lines, resetsAtMs, startMs, endMs } = linesOf(view, decision, nowMs);
+  const { lines, resetsAtMs, startMs, endMs } = linesOf(view, decision.budgets, nowMs);
   const opening = {
     organisationId: view.organisation.id,
     appId: chain.appId,

@@ -59,6 +59,8 @@ export interface Held {
   readonly attempt: number;
   /** Attempts of this call before this one. */
   readonly before: readonly FailedBefore[];
+  /** Providers and deployments that were passed over: their own budgets had no room for this call. */
+  readonly spent: ReadonlySet<string>;
   readonly heldAmount: bigint;
   readonly heldInputTokens: number;
   readonly heldOutputTokens: number;

@@ -118,7 +118,8 @@ function refusalEvent(
 }
 
 function explain(refusal: Denial): Record<string, unknown> | null {
-  const { budget } = refusal;
+  const { budget, spentTargets } = refusal;
+  if (spentTargets) return { spentTargets };
   if (!budget) return refusal.detail === undefined ? null : { detail: refusal.detail };
   return {
     budgetId: budget.budgetId,

@@ -4,6 +4,7 @@
  */
 import type { Denial } from "@/lib/domain/denial";
 import { denial, isDenial } from "@/lib/domain/denial";
+import { invariant } from "@/lib/domain/fault";
 import { MoneyError, parseDecimalToNanos } from "@/lib/domain/money";
 import type { ModelDocument } from "@/lib/domain/snapshot";
 import { PriceError } from "@/lib/pricing/decimal";
@@ -24,8 +25,9 @@ import type { Deferred, DeferDeps, DeferredRun } from "./stages/defer";
 import { asksForLater, deferCall } from "./stages/defer";
 import { claimCall } from "./stages/claim";
 import type { CountedInput, CountedInputs } from "./stages/estimate";
-import type { ReserveAgain, StaticRung } from "./stages/reserve";
+import type { ReserveAgain, StaticRung, TargetSpent } from "./stages/reserve";
 import { isTight, reserve } from "./stages/reserve";
+import { callOfTargets } from "./target-call";
 import { openOf } from "./stages/settle";
 import type { ReferencesDeps } from "./stages/references";
 import { keptAt } from "./stages/references";
@@ -119,17 +121,18 @@ function routingOf(
   request: RouteRequest,
   regions: readonly string[] | null,
   nowMs: number,
+  spent: Held["spent"],
 ): Routing {
   const { model } = request;
   const { trafficClass } = caller;
   const shape = { model, kinds: route.kinds, trafficClass, route: route.route, regions };
-  return { caller, request, shape, nowMs, keptAt: body.keptAt };
+  return { caller, request, shape, nowMs, keptAt: body.keptAt, spent };
 }
 
 /** How the call of a held attempt looks for another target. */
 export function routingAgain(asked: Asked, held: Held, nowMs: number): Routing {
   const regions = regionsOf(asked.request);
-  return routingOf(asked, held.caller, held.request, isDenial(regions) ? [] : regions, nowMs);
+  return routingOf(asked, held.caller, held.request, isDenial(regions) ? [] : regions, nowMs, held.spent);
 }
 
 /** The call as it is to be reserved: with its budgets, at a target for each plan. */
@@ -151,7 +154,8 @@ function placedCall(
   const limited = session === null ? counted : callOfSession(counted, caller, session, deps.hasher);
   if (isDenial(limited)) return limited;
   const { chosen } = routed;
-  const call = chosen ? atTargets(limited, ({ model, target }) => chosen.get(model.name) ?? target) : limited;
+  const placed = chosen ? atTargets(limited, ({ model, target }) => chosen.get(model.name) ?? target) : limited;
+  const call = callOfTargets(placed, caller, nowMs);
   return following ? reservedAgain(call) : call;
 }
 
@@ -189,9 +193,12 @@ async function countInputs(
   return counted;
 }
 
-type Reserved = Held | Denial | StaticRung | ReserveAgain;
+type Reserved = Held | Denial | StaticRung | TargetSpent | ReserveAgain;
 
 interface Reserving {
+  readonly spent: Held["spent"];
+  /** The number of the next reservation: one that was held and given back is not taken again. */
+  readonly numbers: { next: number };
   readonly caller: Classified;
   readonly request: RouteRequest;
   readonly call: CompiledCall;
@@ -208,10 +215,11 @@ async function reserveOnce(
   counted: CountedInputs | undefined,
   deps: HoldDeps,
 ): Promise<Reserved> {
-  const { caller, request, call, following, maxCost } = reserving;
+  const { caller, request, call, following, maxCost, spent } = reserving;
   const before = following?.before ?? NOTHING_BEFORE;
   try {
-    return await reserve(caller, request, call, { attempt, before, previous, counted, maxCost }, deps.ledger);
+    const options = { attempt, before, spent, previous, counted, maxCost };
+    return await reserve(caller, request, call, options, deps.ledger);
   } catch (error) {
     if (error instanceof MoneyError)
       return denial("invalid_request", { detail: "this call could cost more than the ledger can hold" });
@@ -222,21 +230,41 @@ async function reserveOnce(
 
 /** Reserves by the bound of the body, and once more by a count where that finds no room for what was asked. */
 async function reserveTightly(reserving: Reserving, deps: HoldDeps): Promise<Reserved> {
-  const { failed } = reserving.following ?? {};
-  const attempt = failed ? failed.attempt + 1 : 0;
+  const { numbers, following } = reserving;
+  const failed = following?.failed;
+  const attempt = numbers.next;
   const before = failed ? { reservationId: failed.reservationId, resolution: "void" as const } : null;
   const first = await reserveOnce(reserving, attempt, before, undefined, deps);
-  if ("again" in first || "isStatic" in first || !deps.estimator || !isTight(first)) return first;
+  if ("again" in first || "isStatic" in first || "spentAt" in first || !deps.estimator || !isTight(first)) return first;
   const counted = await countInputs(reserving.request, reserving.call, deps.estimator);
   if (!counted || ![...counted.values()].some(({ count }) => count.hold < reserving.request.inputBound)) return first;
   if ("kind" in first) return reserveOnce(reserving, attempt, before, counted, deps);
   const previous = { reservationId: first.reservationId, resolution: "void" as const };
+  numbers.next = attempt + 2;
   try {
     const again = { ...reserving, call: reservedAgain(reserving.call) };
     return await reserveOnce(again, attempt + 1, previous, counted, deps);
   } finally {
     // The script has ended the first one, or has not seen it: this process must stop renewing it.
     void deps.ledger.void(openOf(first));
+  }
+}
+
+/** At the first place where there is money: what has no room for the call on a budget of its own is passed over. */
+async function reserveSomewhere(
+  first: Reserving,
+  routing: Routing,
+  deps: HoldDeps,
+): Promise<Exclude<Reserved, TargetSpent> | Resting> {
+  let reserving = first;
+  for (;;) {
+    const result = await reserveTightly(reserving, deps);
+    if (!("spentAt" in result)) return result;
+    invariant(!reserving.spent.has(result.spentAt), "nothing is sent where the money is known to be gone");
+    const spent = new Set([...reserving.spent, result.spentAt]);
+    const call = placedCall({ ...routing, spent }, first.following, deps);
+    if (isDenial(call) || "restingMs" in call) return call;
+    reserving = { ...reserving, call, spent };
   }
 }
 
@@ -253,6 +281,7 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
   const { request, received, route } = asked;
   let nowMs = deps.clock.nowMs();
   let caller: Classified | undefined;
+  const numbers = { next: following ? following.failed.attempt + 1 : 0 };
   const refuse = (refusal: Denial): Refused => ({ refusal, caller, request: asked.body.current });
   const maxCost = maxCostOf(request);
   const regions = regionsOf(request);
@@ -276,7 +305,9 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
       if (replayed) return isDenial(replayed) ? refuse(replayed) : replayed;
     }
     const parsed: RouteRequest = asked.body.current;
-    const call = placedCall(routingOf(asked, caller, parsed, regions, nowMs), following, deps);
+    const spent = following?.failed.spent ?? NONE_AVOIDED;
+    const routing = routingOf(asked, caller, parsed, regions, nowMs, spent);
+    const call = placedCall(routing, following, deps);
     if (isDenial(call)) return refuse(call);
     if ("restingMs" in call) return { ...call, caller };
     const mayWait = !asked.run && !following;
@@ -284,7 +315,9 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
       const deferred = await deferCall(caller, request, parsed, nowMs, deps);
       if (deferred) return isDenial(deferred) ? refuse(deferred) : deferred;
     }
-    const result = await reserveTightly({ caller, request: parsed, call, following, maxCost }, deps);
+    const reserving = { caller, request: parsed, call, following, maxCost, spent, numbers };
+    const result = await reserveSomewhere(reserving, routing, deps);
+    if ("restingMs" in result) return { ...result, caller };
     if (mayWait && "mayWait" in result && result.mayWait) {
       const deferred = await deferCall(caller, request, parsed, nowMs, deps);
       if (deferred) return isDenial(deferred) ? refuse(deferred) : deferred;

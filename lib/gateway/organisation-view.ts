@@ -52,6 +52,8 @@ export interface OrganisationView {
   readonly models: ReadonlyMap<string, ModelDocument>;
   readonly providers: ReadonlyMap<string, ProviderDocument>;
   readonly fx: FxDocument;
+  /** Budgets of providers and deployments, by whose they are. */
+  readonly targetBudgets: ReadonlyMap<string, readonly BudgetDocument[]>;
   /** Undefined where the key's app is gone. */
   chainOf(key: ApiKeyDocument): CallerChain | undefined;
   /** The same for a call that is booked on another consumer, or made for a person who is a consumer. */
@@ -81,12 +83,19 @@ export interface OrganisationSnapshot {
 /** Chains kept per view; keys with budgets of their own have one each. */
 const MAX_CHAINS = 20_000;
 
-function byOwner<Owned extends { consumerId: string | null; apiKeyId: string | null }>(
-  documents: readonly Owned[],
-): Map<string, Owned[]> {
+interface OfCaller {
+  readonly consumerId: string | null;
+  readonly apiKeyId: string | null;
+}
+
+function callerOf({ consumerId, apiKeyId }: OfCaller): string {
+  return consumerId ?? apiKeyId ?? "";
+}
+
+function byOwner<Owned>(documents: readonly Owned[], ownerOf: (document: Owned) => string): Map<string, Owned[]> {
   const owners = new Map<string, Owned[]>();
   for (const document of documents) {
-    const owner = document.consumerId ?? document.apiKeyId ?? "";
+    const owner = ownerOf(document);
     const list = owners.get(owner);
     if (list) list.push(document);
     else owners.set(owner, [document]);
@@ -108,11 +117,13 @@ export function viewOf(snapshot: OrganisationSnapshot): OrganisationView {
 function createOrganisationView({ epoch, documents }: OrganisationSnapshot): OrganisationView {
   const { organisation } = documents;
   const consumers = new Map(documents.consumers.map((consumer) => [consumer.id, consumer]));
+  const ofCallers = documents.budgets.filter(({ targetId }) => targetId === undefined);
+  const ofTargets = documents.budgets.filter(({ targetId }) => targetId !== undefined);
   const sources: ChainSources = {
     consumers,
     policies: new Map(documents.policies.map((policy) => [policy.id, policy])),
-    budgets: byOwner(documents.budgets),
-    rateLimits: byOwner(documents.rateLimits),
+    budgets: byOwner(ofCallers, callerOf),
+    rateLimits: byOwner(documents.rateLimits, callerOf),
   };
   let users: ReadonlyMap<string, ConsumerDocument> | undefined;
   const chains = new Map<string, CallerChain>();
@@ -144,6 +155,7 @@ function createOrganisationView({ epoch, documents }: OrganisationSnapshot): Org
     models: new Map(documents.models.map((model) => [model.name, model])),
     providers: new Map(documents.providers.map((provider) => [provider.id, provider])),
     fx: documents.fx,
+    targetBudgets: byOwner(ofTargets, ({ targetId }) => targetId ?? ""),
     chainOf: (key) => remembered(idOf(key), { key, bookedId: key.appId, userId: null }),
     chainFor: (key, bookedId, userId) =>
       remembered(`${idOf(key)} ${bookedId} ${userId ?? ""}`, { key, bookedId, userId }),

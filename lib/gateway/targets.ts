@@ -37,6 +37,8 @@ export interface Routing {
   readonly nowMs: number;
   /** The account that keeps what the body refers to, and the only one that can serve it; undefined for any. */
   readonly keptAt?: string | undefined;
+  /** Providers and deployments by their ids whose own budgets have no room for this call. */
+  readonly spent: ReadonlySet<string>;
 }
 
 /** Deployments that a call does not go to again, by their ids. */
@@ -87,10 +89,17 @@ function mayServe({ provider }: Target, { keptAt }: Routing): boolean {
   return keptAt === undefined || provider.id === keptAt;
 }
 
+/** What may be spent there is spent. */
+function isSpent({ id, provider }: Target, { spent }: Routing): boolean {
+  return spent.has(id) || spent.has(provider.id);
+}
+
 function ownTarget(serving: ServingFacts, avoided: Avoided, routing: Routing, deps: TargetDeps): Target | undefined {
   const nowMs = deps.clock.nowMs();
   const order = chooseDeployments({
-    deployments: serving.targets.filter((target) => !avoided.has(target.id) && mayServe(target, routing)),
+    deployments: serving.targets.filter(
+      (target) => !avoided.has(target.id) && mayServe(target, routing) && !isSpent(target, routing),
+    ),
     admissionOf: (target) => deps.breakers.admission(target, nowMs),
     random: deps.random,
   });
@@ -120,6 +129,11 @@ function cheaperPlace(cheaper: ServingFacts, avoided: Avoided, routing: Routing,
   return target ? { model: cheaper.model.name, target } : standIn(cheaper.model.name, avoided, routing, deps);
 }
 
+/** Nobody's budget but the providers' is gone: it says nothing of the caller's. */
+export function spentDenial(model: string, spent: Iterable<string>): Denial {
+  return denial("provider_budget_exhausted", { model, spentTargets: [...spent] });
+}
+
 function noPlace(asked: ServingFacts, routing: Routing, deps: TargetDeps): Denial | Resting {
   const able = asked.targets.filter((target) => mayServe(target, routing));
   if (able.length === 0) {
@@ -128,8 +142,10 @@ function noPlace(asked: ServingFacts, routing: Routing, deps: TargetDeps): Denia
   const denials = able.map((target) => untranslatable(routing.request, target));
   const [denied] = denials;
   if (denied && denials.every((one) => one !== undefined)) return denied;
+  const funded = able.filter((target) => !isSpent(target, routing));
+  if (funded.length === 0) return spentDenial(routing.shape.model, routing.spent);
   const nowMs = deps.clock.nowMs();
-  const next = able.map((target) => deps.breakers.nextAdmissionMs(target, nowMs));
+  const next = funded.map((target) => deps.breakers.nextAdmissionMs(target, nowMs));
   return { restingMs: Math.max(1000, Math.min(...next) - nowMs) };
 }
 
@@ -142,7 +158,8 @@ export function routeCall(
 ): Routed | Resting | Denial {
   const asked = call.servings[0];
   const isPlain = call.isSimple && routing.request.extras === NO_EXTRAS && routing.keptAt === undefined;
-  if (!asked || (isPlain && avoided.size === 0 && deps.breakers.size === 0)) return { call, chosen: undefined };
+  const isFree = avoided.size === 0 && routing.spent.size === 0 && deps.breakers.size === 0;
+  if (!asked || (isPlain && isFree)) return { call, chosen: undefined };
   const first = askedPlace(asked, avoided, routing, deps);
   if (!first) return noPlace(asked, routing, deps);
   const places = new Map([[asked.model.name, first]]);

@@ -119,7 +119,7 @@ export class HoldRaiser {
       const needed = outputBytes + slices.marginTokens - slices.held.outputTokens;
       const more = Math.max(needed, 0) + slices.sliceTokens / share;
       if (slices.isWhole || (await this.take(this.asked(slices.raised(slices.held.outputTokens + more))))) return;
-      if (this.refusal.code !== "budget_exhausted") return;
+      if (this.refusal.code !== "budget_exhausted" && this.refusal.code !== "provider_budget_exhausted") return;
     }
   }
 
@@ -160,7 +160,10 @@ export class HoldRaiser {
     const { caller, call } = this.held;
     // Where nothing is enforced a call that the store does not know, or not now, goes on: it is settled for what it used.
     if ((outcome.code === "ended" || outcome.code === "fenced") && this.isSoft()) this.isFree = true;
-    if (outcome.code === "exhausted") {
+    const at = "binding" in outcome ? outcome.binding.budget : "budget" in outcome ? outcome.budget : -1;
+    if (this.lines[at]?.targetId !== undefined && (outcome.code === "exhausted" || outcome.code === "frozen")) {
+      this.refuse(denial("provider_budget_exhausted"));
+    } else if (outcome.code === "exhausted") {
       const budget = budgetFacts(caller, call, outcome.binding);
       this.refuse(denial("budget_exhausted", budget ? { budget } : {}));
     } else this.refuse(denial(outcome.code === "frozen" ? "consumer_frozen" : "quota_store_unavailable"));
@@ -176,7 +179,8 @@ export class HoldRaiser {
       return false;
     }
     this.epoch = caller.view.epoch;
-    const budgets = new Map(caller.chain.budgets.map((budget) => [budget.id, budget]));
+    const inForce = [...caller.chain.budgets, ...[...caller.view.targetBudgets.values()].flat()];
+    const budgets = new Map(inForce.map((budget) => [budget.id, budget]));
     this.lines = this.held.call.lines.map((line) => enforcedAs(line, budgets.get(line.budgetId)));
     return true;
   }

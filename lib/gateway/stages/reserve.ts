@@ -44,6 +44,8 @@ export function budgetFacts(caller: Classified, call: CompiledCall, reading: Bud
   const planned = call.decision.budgets[reading.budget];
   const line = call.lines[reading.budget];
   if (line?.session) return sessionFacts(caller, line, reading);
+  // What may be spent at a provider is no caller's business.
+  if (line?.targetId !== undefined) return undefined;
   if (!planned || !line) return undefined;
   const { budget } = planned;
   const consumer = budget.consumerId === null ? undefined : caller.view.consumers.get(budget.consumerId);
@@ -63,6 +65,12 @@ export function budgetFacts(caller: Classified, call: CompiledCall, reading: Bud
   };
 }
 
+/** The budget of what would have served has no room: the call may go elsewhere. */
+export interface TargetSpent {
+  /** Of the provider or the deployment. */
+  readonly spentAt: string;
+}
+
 /** A rung that answers with a fixed text instead of a model; the denial is for routes that have no text. */
 export interface StaticRung {
   readonly isStatic: true;
@@ -73,6 +81,7 @@ export interface StaticRung {
 export interface ReserveOptions {
   readonly attempt: number;
   readonly before: Held["before"];
+  readonly spent: Held["spent"];
   /** The attempt before, resolved in the same step. */
   readonly previous: ReserveInput["previous"];
   readonly counted: CountedInputs | undefined;
@@ -227,6 +236,17 @@ function planOfRung(call: CompiledCall, outcome: Extract<ReserveOutcome, { code:
   return steps?.findLast((step) => step.atBasisPoints <= outcome.rungBasisPoints)?.plan ?? 0;
 }
 
+/** Whose budget has no room, or is frozen, where that is not the caller's. */
+function spentTarget({ lines }: CompiledCall, outcome: ReserveOutcome): string | undefined {
+  if (outcome.code === "exhausted") return lines[outcome.binding.budget]?.targetId;
+  return outcome.code === "frozen" ? lines[outcome.budget]?.targetId : undefined;
+}
+
+/** The budget that binds the caller: what may be spent at a provider binds nobody. */
+function bindingOf({ lines }: CompiledCall, binding: BudgetReading | null): BudgetReading | null {
+  return binding === null || lines[binding.budget]?.targetId !== undefined ? null : binding;
+}
+
 /** Whether a tighter hold could have been served better, or at all. */
 export function isTight(result: Held | Denial): boolean {
   if ("kind" in result) {
@@ -245,7 +265,7 @@ export async function reserve(
   call: CompiledCall,
   options: ReserveOptions,
   ledger: BudgetLedger,
-): Promise<Held | Denial | StaticRung | ReserveAgain> {
+): Promise<Held | Denial | StaticRung | TargetSpent | ReserveAgain> {
   const prepared = prepare(caller, request, call, options);
   if ("kind" in prepared) return prepared;
   const outcome = await ledger.reserve(prepared.input);
@@ -254,6 +274,8 @@ export async function reserve(
   if (outcome.code === "rung" && ACTION_KINDS[outcome.plan] === "static") {
     return { isStatic: true, refusal: denialOf(caller, call, outcome) };
   }
+  const spentAt = spentTarget(call, outcome);
+  if (spentAt !== undefined) return { spentAt };
   if (outcome.code !== "reserved") return denialOf(caller, call, outcome);
   const serving = call.servings[outcome.plan];
   const estimate = prepared.estimates[outcome.plan];
@@ -267,6 +289,7 @@ export async function reserve(
     reservationId: prepared.input.reservationId,
     attempt: options.attempt,
     before: options.before,
+    spent: options.spent,
     heldAmount: estimate.cost,
     heldInputTokens: estimate.inputTokens,
     heldOutputTokens: estimate.outputTokens,
@@ -277,6 +300,6 @@ export async function reserve(
     rungBasisPoints: outcome.rungBasisPoints,
     isOverflow: outcome.isOverflow,
     isDegraded: outcome.isLocal === true,
-    binding: outcome.binding,
+    binding: bindingOf(call, outcome.binding),
   };
 }

@@ -71,12 +71,14 @@ function chargedLines(held: Held, usage: TokenUsage, amount: bigint): string {
   return text;
 }
 
-/** Which model this one stands in for, the attempts that failed before, and that the price is not the model's own. */
-function routeNote({ serving, before }: Held): string {
+/** How it came here: the model it stands in for, attempts that failed, providers without money, a price that is not the model's. */
+function routeNote({ serving, before, spent }: Held): string {
   const { standsInFor } = serving.plan;
   const model = standsInFor === undefined ? "" : `,"standsInFor":${JSON.stringify(standsInFor)}`;
   const failed = before.length === 0 ? "" : `,"failedAttempts":${JSON.stringify(before)}`;
-  return serving.price.id === FALLBACK_PRICE_ID ? `${model}${failed},"price":"${FALLBACK_PRICE_ID}"` : model + failed;
+  const passed = spent.size === 0 ? "" : `,"spentTargets":${JSON.stringify([...spent])}`;
+  const price = serving.price.id === FALLBACK_PRICE_ID ? `,"price":"${FALLBACK_PRICE_ID}"` : "";
+  return model + failed + passed + price;
 }
 
 /** Why the call was served as it was, in data: the budget that bound it, how full it was, the rung, the plan. */

@@ -18,6 +18,8 @@ import { callOfSession } from "../session-call";
 import { authenticate, classify } from "../stages/authenticate";
 import type { Estimate } from "../stages/estimate";
 import { reserve } from "../stages/reserve";
+import { callOfTargets } from "../target-call";
+import { NONE_AVOIDED, spentDenial } from "../targets";
 import type { RequestShape, RouteRequest } from "../wire/routes/route-request";
 import { NO_EXTRAS } from "../wire/routes/route-request";
 import type { StoredAsked, StoredRefusal, StoredServing } from "./stored-call";
@@ -92,9 +94,11 @@ export async function holdStored(
     if (isDenial(regions)) return refused(regions, caller);
     const planned = plan(caller, nowMs, regions);
     if (isDenial(planned)) return refused(planned, caller);
-    const result = await reserveOnce(caller, planned, maxCost, deps);
+    const result = await reserveOnce(caller, planned, maxCost, nowMs, deps);
     if (isDenial(result)) return refused(result, caller);
     if ("isStatic" in result) return refused(result.refusal, caller);
+    // What is kept at a provider is served there or not at all.
+    if ("spentAt" in result) return refused(spentDenial(planned.request.model, [result.spentAt]), caller);
     if (!("again" in result)) return result;
     if (result.again === "clock") nowMs = result.nowMs;
     else await deps.policies.catchUp(caller.view.organisation.id);
@@ -106,6 +110,7 @@ async function reserveOnce(
   caller: Classified,
   { request, call, estimates, endUser }: StoredPlan,
   maxCost: bigint | null,
+  nowMs: number,
   { ledger, hasher }: StoredServing,
 ): Promise<Awaited<ReturnType<typeof reserve>>> {
   const counted = caller.chain.countsEndUsers ? callOfEndUser(call, caller, endUser, hasher) : call;
@@ -113,8 +118,9 @@ async function reserveOnce(
   const { session } = caller.chain.policy;
   const limited = session === null ? counted : callOfSession(counted, caller, session, hasher);
   if (isDenial(limited)) return limited;
-  const options = { attempt: 0, before: [], previous: null, counted: undefined, maxCost, estimates };
-  return reserve(caller, { ...request, endUser }, limited, options, ledger);
+  const spent = NONE_AVOIDED;
+  const options = { attempt: 0, before: [], spent, previous: null, counted: undefined, maxCost, estimates };
+  return reserve(caller, { ...request, endUser }, callOfTargets(limited, caller, nowMs), options, ledger);
 }
 
 /** A bound that cannot be told: what the row has no rate for, or more than the ledger can hold. */

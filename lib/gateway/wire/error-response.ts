@@ -32,6 +32,7 @@ const SHAPES: Readonly<Record<Exclude<DenialCode, "budget_exhausted">, HttpShape
   model_not_found: { status: 404, type: "invalid_request_error", code: "model_not_found" },
   environment_forbidden: { status: 403, type: "invalid_request_error", code: "environment_forbidden" },
   consumer_forbidden: { status: 403, type: "invalid_request_error", code: "consumer_forbidden" },
+  provider_budget_exhausted: { status: 503, type: "server_error", code: "upstream_error" },
   consumer_frozen: { status: 403, type: "invalid_request_error", code: "consumer_frozen" },
   protected_rung: { status: 429, type: "requests", code: "PROTECTED_RUNG" },
   rate_limit_exceeded: { status: 429, type: "requests", code: "rate_limit_exceeded" },
@@ -67,7 +68,8 @@ function shapeOf(refusal: Denial, context: ErrorContext): HttpShape {
   return { status: context.budgetStatus, type: "insufficient_quota", code: exhaustedCode(refusal.budget) };
 }
 
-/** The code by which a refusal is known to callers. */
+/** The code by which a refusal is known in the books: the one that callers are told, where that says enough. */
+  if (code === "provider_budget_exhausted") return code;
 export function refusalCode({ code, budget }: Denial): string {
   return code === "budget_exhausted" ? exhaustedCode(budget) : SHAPES[code].code;
 }
@@ -97,8 +99,16 @@ export function retryHeaders(retryAfterMs: number, random: number): Record<strin
   const waitMs = jittered(retryAfterMs, random);
   return { "retry-after": String(Math.max(1, Math.ceil(waitMs / 1000))), "retry-after-ms": String(waitMs) };
 }
+/** Asking again brings the same answer until somebody has done something. */
+const NEVER_RETRIED: ReadonlySet<DenialCode> = new Set([
+  "budget_exhausted",
+  "provider_budget_exhausted",
+  "idempotency_not_kept",
+]);
+
 
 export interface Refusal {
+  /** As the books know it. */
   readonly status: number;
   readonly code: string;
   readonly answer: GatewayAnswer;
@@ -108,8 +118,7 @@ export interface Refusal {
 export function refusalAnswer(refusal: Denial, context: ErrorContext, random: number): Refusal {
   const shape = shapeOf(refusal, context);
   const headers: Record<string, string> = { "content-type": "application/json", "x-request-id": context.requestId };
-  if (refusal.code === "budget_exhausted" || refusal.code === "idempotency_not_kept")
-    headers["x-should-retry"] = "false";
+  if (NEVER_RETRIED.has(refusal.code)) headers["x-should-retry"] = "false";
   else if (refusal.retryAfterMs !== undefined) Object.assign(headers, retryHeaders(refusal.retryAfterMs, random));
   if (refusal.isDegraded) headers[DEGRADED_HEADER] = "quota-store";
   if (refusal.rungBasisPoints !== undefined) headers["x-spillway-rung"] = String(refusal.rungBasisPoints / 100);
@@ -126,7 +135,7 @@ export function refusalAnswer(refusal: Denial, context: ErrorContext, random: nu
   if (refusal.budget) error.budget = budgetBody(refusal.budget);
   if (refusal.code === "budget_exhausted" && !isSession && context.topUpUrl !== null)
     error.top_up_url = context.topUpUrl;
-  return { status: shape.status, code: shape.code, answer: jsonAnswer(shape.status, { error }, headers) };
+  return { status: shape.status, code: refusalCode(refusal), answer: jsonAnswer(shape.status, { error }, headers) };
 }
 
 export interface UpstreamProblem {

@@ -71,6 +71,10 @@ const PLAIN: Readonly<Record<DenialCode, Readonly<Record<Language, string>>>> = 
   consumer_forbidden: { en: "This key may not act for that consumer.", "zh-CN": "此密钥无权代表该消费方。" },
   consumer_frozen: { en: "This consumer or key is frozen.", "zh-CN": "该消费方或密钥已被冻结。" },
   budget_exhausted: { en: "A budget has no room for this call.", "zh-CN": "预算不足以支持本次调用。" },
+  provider_budget_exhausted: {
+    en: "No deployment can serve this call now: what may be spent at the model's provider is used up. Your own budget is not the reason.",
+    "zh-CN": "暂无可用部署：该模型服务商的可用额度已用尽，与您自己的预算无关。",
+  },
   protected_rung: {
     en: "The budget is almost used up; what is left is kept for core business. Try again later.",
     "zh-CN": "预算即将用尽，剩余额度仅保留给核心业务，请稍后重试。",
@@ -95,7 +99,7 @@ const PLAIN: Readonly<Record<DenialCode, Readonly<Record<Language, string>>>> = 
     en: "The deferred call is running and cannot be cancelled any more.",
     "zh-CN": "该延后调用正在执行，无法再取消。",
   },
-  object_not_found: { en: "You have no such file or batch.", "zh-CN": "您没有这个文件或批处理任务。" },
+  object_not_found: { en: "You have no such file, batch or response.", "zh-CN": "您没有这个文件、批处理任务或响应。" },
   batch_not_settled: {
     en: "What this batch cost is not booked yet, and its files say it. Try again shortly.",
     "zh-CN": "该批处理任务的费用尚未入账，仍需其文件，请稍后重试。",
