@@ -12,7 +12,7 @@ import type { WorkerContext } from "./context";
 import { counterCorrections } from "./processors/counter-corrections";
 import { counterRecovery } from "./processors/counter-recovery";
 import { deferredCalls } from "./processors/deferred-calls";
-import { providerBatches, storedObjects } from "./processors/provider-batches";
+import { providerJobs, storedObjects } from "./processors/provider-jobs";
 import { refusalDrain } from "./processors/refusal-drain";
 import { reservationSweep } from "./processors/reservation-sweep";
 import { snapshotCompile } from "./processors/snapshot-compile";
@@ -42,7 +42,7 @@ const TICKS: readonly Tick[] = [
   { name: "deferred-calls", everyMs: 1_000, run: deferredCalls },
   { name: "webhook-dispatch", everyMs: 1_000, run: webhookDispatch },
   { name: "stored-objects", everyMs: 1_000, run: storedObjects },
-  { name: "provider-batches", everyMs: 1_000, run: providerBatches },
+  { name: "provider-jobs", everyMs: 1_000, run: providerJobs },
   { name: "counter-corrections", everyMs: 5_000, run: counterCorrections },
 ];
 

@@ -3,7 +3,7 @@ import type { WorkerEnv } from "@/lib/config/env";
 import { TouchedBudgets } from "@/lib/control/alerts";
 import { ensureLedgerPartitions } from "@/lib/control/partitions";
 import { FenceWatch } from "@/lib/control/recovery";
-import { storedObjects } from "./processors/provider-batches";
+import { storedObjects } from "./processors/provider-jobs";
 import { createProducer } from "@/lib/queues/producer";
 import { createWorkerServices } from "@/lib/wiring/worker";
 import type { WorkerContext } from "./context";
@@ -34,7 +34,7 @@ export async function startWorker(env: WorkerEnv, consumer: string): Promise<Run
   services.metrics.fenced.set(Number.NaN);
   // Before anything is swept: no hold of a batch may be taken for a dead gateway's.
   await storedObjects(context);
-  await services.batches.keeper.heartbeat();
+  await services.jobs.keeper.heartbeat();
   const loop = new SettlementLoop({
     deps: services.deps,
     metrics: services.metrics,

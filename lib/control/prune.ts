@@ -9,17 +9,17 @@ const DAY_MS = 86_400_000;
 const IDEMPOTENCY_MS = 2 * DAY_MS;
 /** One run in ten minutes for each account: a quarter of a year is what drift is looked at over. */
 const RECONCILIATION_MS = 92 * DAY_MS;
-/** Providers drop what a batch wrote after a month (OpenAI help: batch API). */
-const BATCH_MS = 92 * DAY_MS;
+/** Providers drop responses and the files of batches after a month (OpenAI API reference: files, `expires_after`; guide: your data). */
+const STORED_MS = 92 * DAY_MS;
 
 /** Returns how many rows went. Safe to repeat. */
 export async function pruneRecords(
   deps: Pick<BookkeepingDeps, "db" | "store" | "clock">,
-): Promise<Readonly<Record<"idempotencyRecords" | "reconciliations" | "storedObjects" | "providerBatches", number>>> {
+): Promise<Readonly<Record<"idempotencyRecords" | "reconciliations" | "storedObjects" | "providerJobs", number>>> {
   const nowMs = deps.clock.nowMs();
   return {
     idempotencyRecords: await deleteOldIdempotencyRecords(deps.db.prisma, new Date(nowMs - IDEMPOTENCY_MS)),
     reconciliations: await deleteOldReconciliations(deps.db.pool, new Date(nowMs - RECONCILIATION_MS)),
-    ...(await pruneStored(deps, nowMs - BATCH_MS)),
+    ...(await pruneStored(deps, nowMs - STORED_MS)),
   };
 }

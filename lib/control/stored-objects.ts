@@ -1,9 +1,9 @@
 /**
- * The register of files and batches at providers: gateways write it in Redis, Postgres keeps it. What they noted is taken over
+ * The register of files, batches and responses at providers: gateways write it in Redis, Postgres keeps it. What they noted is taken over
  * every second; a Redis that restarted or lost its data is written anew.
  */
-import type { BatchHold } from "@/lib/db/provider-batches";
-import { deleteEndedBatches, listEndedBatchIds, moveBatch } from "@/lib/db/provider-batches";
+import type { JobHold } from "@/lib/db/provider-jobs";
+import { deleteEndedJobs, listEndedIds, moveJob } from "@/lib/db/provider-jobs";
 import {
   deleteStoredObject,
   listStoredObjects,
@@ -31,10 +31,8 @@ async function takeOver(deps: BookkeepingDeps, organisationId: string, note: Sto
   else if (note.kind === "gone") await deleteStoredObject(pool, organisationId, note.object.kind, note.object.id);
   else {
     const { reservationId } = note.move.facts;
-    const hold: BatchHold | undefined = (await readHolds(deps.store, organisationId, [reservationId])).get(
-      reservationId,
-    );
-    await moveBatch(pool, note.move, hold ?? null);
+    const hold: JobHold | undefined = (await readHolds(deps.store, organisationId, [reservationId])).get(reservationId);
+    await moveJob(pool, note.move, hold ?? null);
   }
 }
 
@@ -72,16 +70,16 @@ export async function restoreRegister(deps: BookkeepingDeps, organisationId: str
     if (!last || objects.length < BATCH) break;
     after = { kind: last.kind, id: last.id };
   }
-  await tellSettled(deps.store.redis, organisationId, await listEndedBatchIds(pool, organisationId));
+  await tellSettled(deps.store.redis, organisationId, await listEndedIds(pool, organisationId));
   await noteRegisterWhole(deps.store, organisationId);
   return written;
 }
 
-/** Drops what nobody can use any more, from the gateways' register first; returns how many objects and batches. Safe to repeat. */
+/** Drops what nobody can use any more, from the gateways' register first; returns how many objects and jobs. Safe to repeat. */
 export async function pruneStored(
   deps: Pick<BookkeepingDeps, "db" | "store">,
   beforeMs: number,
-): Promise<{ readonly storedObjects: number; readonly providerBatches: number }> {
+): Promise<{ readonly storedObjects: number; readonly providerJobs: number }> {
   const { pool } = deps.db;
   let storedObjects = 0;
   for (;;) {
@@ -93,5 +91,5 @@ export async function pruneStored(
     storedObjects += useless.length;
     if (useless.length < BATCH) break;
   }
-  return { storedObjects, providerBatches: await deleteEndedBatches(pool, beforeMs) };
+  return { storedObjects, providerJobs: await deleteEndedJobs(pool, beforeMs) };
 }

@@ -1,4 +1,4 @@
-/** Files and batches at providers, and whose they are: what the gateways' register is written from. */
+/** Files, batches and responses at providers, and whose they are: what the gateways' register is written from. */
 import type { StoredKind, StoredObject } from "@/lib/domain/stored-object";
 import { storedObject } from "@/lib/domain/stored-object";
 import type { SqlClient } from "./pool";
@@ -38,13 +38,13 @@ export interface OwnedObject {
 }
 
 /**
- * Objects that nobody can use any more: batches and what they wrote, made before `beforeMs`, and files that had expired by then
- * at their provider (API reference: file object, `expires_at`, Unix seconds). A batch that runs is none of them.
+ * Objects that nobody can use any more: responses, batches and what they wrote, made before `beforeMs`, and files that had expired by then
+ * at their provider (API reference: file object, `expires_at`, Unix seconds). What still runs is none of them.
  */
 export async function listUselessObjects(client: SqlClient, beforeMs: number, limit: number): Promise<OwnedObject[]> {
   const { rows } = await client.query<{ organisation_id: string; facts: unknown }>(
     `SELECT organisation_id, facts FROM stored_objects o
-     WHERE ((kind = 'batch' OR facts ->> 'batchId' IS NOT NULL) AND created_at < to_timestamp($1::float8 / 1000.0)
+     WHERE ((kind IN ('batch', 'response') OR facts ->> 'batchId' IS NOT NULL) AND created_at < to_timestamp($1::float8 / 1000.0)
          OR jsonb_typeof(facts -> 'object' -> 'expires_at') = 'number'
            AND (facts -> 'object' ->> 'expires_at')::float8 < $1 / 1000.0)
        AND NOT EXISTS (

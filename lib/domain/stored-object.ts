@@ -1,12 +1,12 @@
 /**
- * Files and batches at a provider outlive the call that made them, and the provider only knows our account: whose they are
- * stands here. Owned by the app of the key that made them, in the key's environment.
+ * Files, batches and responses at a provider outlive the call that made them, and the provider only knows our account: whose they
+ * are stands here. Owned by the app of the key that made them, in the key's environment.
  */
 import { z } from "zod";
-import { priceRatesSchema } from "./price-rates";
+import type { JobFacts } from "./provider-job";
 import { ENVIRONMENTS } from "./snapshot";
 
-export const STORED_KINDS = ["file", "batch"] as const;
+export const STORED_KINDS = ["file", "batch", "response"] as const;
 export type StoredKind = (typeof STORED_KINDS)[number];
 
 /** What a checked batch file asks for: sums over its lines, each an upper bound. */
@@ -54,51 +54,11 @@ export interface ObjectOwner {
   readonly environment: StoredObject["environment"];
 }
 
-export function isOwnedBy(object: StoredObject, { appId, environment }: ObjectOwner): boolean {
+export function isOwnedBy(object: ObjectOwner, { appId, environment }: ObjectOwner): boolean {
   return object.appId === appId && object.environment === environment;
 }
 
-/** What a batch was made with: all that its settlement needs beside its reservation. */
-export const batchFacts = z.object({
-  reservationId: z.string(),
-  organisationId: z.string(),
-  appId: z.string(),
-  environment: z.enum(ENVIRONMENTS),
-  apiKeyId: z.string(),
-  providerId: z.string(),
-  deploymentId: z.string(),
-  /** The caller's name of the model. */
-  model: z.string(),
-  inputFileId: z.string(),
-  endpoint: z.string(),
-  lines: z.int().positive(),
-  /** Whose usage it is (the reader of usage). */
-  vendor: z.string(),
-  /** The price by which it was held. */
-  rates: priceRatesSchema,
-  createdMs: z.number(),
-  /** Until then a gateway may be waiting for the provider's answer. */
-  answerByMs: z.number(),
-  explanation: z.record(z.string(), z.unknown()),
-});
-export type BatchFacts = z.infer<typeof batchFacts>;
-
-/**
- * `creating`: asked of the provider, whose answer is not known. `running` until it has ended there, `settling` until its cost
- * stands in the ledger, then `settled`; `void` where the provider never made it, or finished nothing.
- */
-export const BATCH_STATES = ["creating", "running", "settling", "settled", "void"] as const;
-export type BatchState = (typeof BATCH_STATES)[number];
-
-/** What a gateway tells of a batch, in this order. */
-export const batchMove = z.discriminatedUnion("to", [
-  z.object({ to: z.literal("creating"), facts: batchFacts }),
-  z.object({ to: z.literal("running"), facts: batchFacts, batch: z.record(z.string(), z.unknown()) }),
-  z.object({ to: z.literal("void"), facts: batchFacts }),
-]);
-export type BatchMove = z.infer<typeof batchMove>;
-
-/** Ids of files and batches as providers give them. */
+/** Ids of objects as providers give them. */
 export function isObjectId(text: string): boolean {
   return /^[A-Za-z0-9][\w.-]{0,199}$/u.test(text);
 }
@@ -117,7 +77,7 @@ export function writtenFileIds(batch: Readonly<Record<string, unknown>>): string
   );
 }
 
-type Made = Pick<BatchFacts, "appId" | "environment" | "apiKeyId" | "providerId" | "deploymentId" | "createdMs">;
+export type Made = Pick<JobFacts, "appId" | "environment" | "apiKeyId" | "providerId" | "deploymentId" | "createdMs">;
 
 /** A batch as it stands, and the files it has written: its owner's, like itself. */
 export function objectsOfBatch(made: Made, model: string, batch: Readonly<Record<string, unknown>>): StoredObject[] {

@@ -24,6 +24,7 @@ import { isKept, noteAnswer, notingStream } from "./stages/kept-answers";
 import type { AttemptFailure } from "./stages/upstream-error";
 import { failureOfAnswer, failureOfTransport } from "./stages/upstream-error";
 import { isCutShort } from "./stages/visible-output";
+import { serveInBackground } from "./stored/background";
 import type { Avoided } from "./targets";
 import { NONE_AVOIDED } from "./targets";
 import type { ErrorContext } from "./wire/error-response";
@@ -209,12 +210,20 @@ async function serve(first: Held, exchange: Exchange): Promise<GatewayAnswer> {
   }
 }
 
+function leaveInBackground(held: Held, { asked, context, errorContext, deps }: Exchange): Promise<GatewayAnswer> {
+  const answer = serveInBackground(held, asked, errorContext(held.caller), deps);
+  context.waitUntil(answer.catch(() => undefined));
+  return answer;
+}
+
 async function holdAndServe(exchange: Exchange): Promise<GatewayAnswer | Refused | Replayed> {
   const { asked, errorContext, deps } = exchange;
   const result = await hold(asked, deps);
   if ("refusal" in result || "replayed" in result) return result;
   if ("deferred" in result) return result.deferred;
-  if (!("restingMs" in result)) return serve(result, exchange);
+  if (!("restingMs" in result)) {
+    return result.request.extras.isBackground ? leaveInBackground(result, exchange) : serve(result, exchange);
+  }
   const errors = errorContext(result.caller);
   const problem = { status: 503, code: "upstream_error", retryAfterMs: result.restingMs } as const;
   return inShapeOf(errors.protocol, upstreamErrorAnswer(problem, errors, deps.random()));

@@ -1,6 +1,7 @@
 /** What the gateway needs from the world. Adapters live in lib/redis, lib/providers and lib/wiring. */
 import type { DeferredAnswer, DeferredFacts, DeferredRequest, DeferredState } from "@/lib/domain/deferred-call";
-import type { BatchMove, ObjectOwner, StoredKind, StoredObject } from "@/lib/domain/stored-object";
+import type { JobMove } from "@/lib/domain/provider-job";
+import type { ObjectOwner, StoredKind, StoredObject } from "@/lib/domain/stored-object";
 import type { ApiKeyDocument, Enforcement, Environment, Meter, ProviderDocument } from "@/lib/domain/snapshot";
 import type { RefusalEvent, TokenUsage } from "@/lib/domain/usage-event";
 import type { TokenVerdict } from "@/lib/identity/verified-token";
@@ -258,7 +259,7 @@ export interface StoredPage {
   readonly hasMore: boolean;
 }
 
-/** Whose the files and batches at providers are. All throw StoreUnavailable. */
+/** Whose the files, batches and responses at providers are. All throw StoreUnavailable. */
 export interface ObjectRegister {
   find(organisationId: string, kind: StoredKind, id: string): Promise<StoredObject | undefined>;
   /** An owner's own, newest first unless `order` says otherwise, those after the one named; undefined where that is not the owner's. */
@@ -266,10 +267,10 @@ export interface ObjectRegister {
   /** Notes objects, or how they stand now. */
   put(organisationId: string, objects: readonly StoredObject[]): Promise<void>;
   remove(organisationId: string, object: StoredObject): Promise<void>;
-  /** Whether what a batch cost stands in the ledger, so that nobody needs the files that it wrote. */
-  isSettled(organisationId: string, batchId: string): Promise<boolean>;
-  /** Tells the worker of a batch, which keeps its reservation from then on, and notes the objects it has by then. */
-  move(move: BatchMove, objects: readonly StoredObject[]): Promise<void>;
+  /** Whether what a batch or a response cost stands in the ledger, so that nobody needs any more what it made. */
+  isSettled(organisationId: string, jobId: string): Promise<boolean>;
+  /** Tells the worker of a job, which keeps its reservation from then on, and notes the objects it has by then. */
+  move(move: JobMove, objects: readonly StoredObject[]): Promise<void>;
 }
 
 export interface StoredPageQuery {

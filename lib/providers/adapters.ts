@@ -102,11 +102,16 @@ function versioned(prefix: string, version: string): string {
   return prefix.endsWith(`/${version}`) ? prefix : `${prefix}/${version}`;
 }
 
+/** The route, or what is done with one that was made. */
+function isOfResponses(route: string): boolean {
+  return route === "responses" || route.startsWith("responses/");
+}
+
 /** The older paths of Azure name the deployment and want a version; `/openai/v1` is as OpenAI's own. */
 function azurePath({ prefix, query }: Account, route: string, model: string): string {
   if (prefix.endsWith("/openai/v1")) return `${prefix}/${route}`;
   // The newer routes exist under /openai/v1 only.
-  if (route === "responses") return `${prefix.replace(/\/openai$/u, "")}/openai/v1/responses`;
+  if (isOfResponses(route)) return `${prefix.replace(/\/openai$/u, "")}/openai/v1/${route}`;
   const base = prefix.endsWith("/openai") ? prefix : `${prefix}/openai`;
   const version = query.get("api-version") ?? AZURE_VERSION;
   return `${base}/deployments/${encodeURIComponent(model)}/${route}?api-version=${encodeURIComponent(version)}`;
@@ -135,7 +140,7 @@ function pathAt(kind: Kind, provider: ProviderDocument, route: string, model: st
   if (STORED.some((first) => route === first || route.startsWith(`${first}/`))) {
     return kind.stores ? storedPath(kind, account, route) : undefined;
   }
-  if (!kind.openai.includes(route)) return undefined;
+  if (!kind.openai.includes(isOfResponses(route) ? "responses" : route)) return undefined;
   if (kind.vendor === "azure") return azurePath(account, route, model);
   if (kind.vendor === "gemini") return `${versioned(prefix, "v1beta")}/openai/${route}`;
   return `${prefix}/${route}`;

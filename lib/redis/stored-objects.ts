@@ -1,10 +1,12 @@
 /**
- * The register of files and batches at providers, where gateways read and write it; and the notes by which the worker keeps the
+ * The register of files, batches and responses at providers, where gateways read and write it; and the notes by which the worker keeps the
  * same in Postgres. An object and its note are written together, so that neither is without the other.
  */
 import type { ChainableCommander, Redis } from "ioredis";
-import type { BatchMove, ObjectOwner, StoredKind, StoredObject } from "@/lib/domain/stored-object";
-import { batchMove, isOwnedBy, storedObject } from "@/lib/domain/stored-object";
+import type { JobMove } from "@/lib/domain/provider-job";
+import { jobMove } from "@/lib/domain/provider-job";
+import type { ObjectOwner, StoredKind, StoredObject } from "@/lib/domain/stored-object";
+import { isOwnedBy, storedObject } from "@/lib/domain/stored-object";
 import type { ObjectRegister, StoredPage, StoredPageQuery } from "@/lib/gateway/ports";
 import { StoreUnavailable } from "@/lib/gateway/ports";
 import type { HotConnection } from "./client";
@@ -75,7 +77,7 @@ export function createObjectRegister(connection: HotConnection): ObjectRegister 
   const { redis } = connection;
   const asking = <T>(work: Promise<T>): Promise<T> =>
     work.catch((error: unknown) => {
-      throw new StoreUnavailable("the register of files and batches cannot be reached", 1000, error);
+      throw new StoreUnavailable("the register of stored objects cannot be reached", 1000, error);
     });
   const write = (organisationId: string, fill: (multi: ChainableCommander, keys: OrganisationKeys) => void) => {
     const multi = redis.multi();
@@ -105,7 +107,7 @@ export function createObjectRegister(connection: HotConnection): ObjectRegister 
       (await asking(redis.hexists(keysOf(organisationId).stored, settledField(batchId)))) === 1,
     move: (move, objects) =>
       write(move.facts.organisationId, (multi, keys) => {
-        multi.xadd(keys.storedNotes, "*", "k", "batch", "v", JSON.stringify(move));
+        multi.xadd(keys.storedNotes, "*", "k", "job", "v", JSON.stringify(move));
         put(multi, keys, objects);
       }),
   };
@@ -114,7 +116,7 @@ export function createObjectRegister(connection: HotConnection): ObjectRegister 
 export type StoredNote =
   | { readonly kind: "object"; readonly object: StoredObject }
   | { readonly kind: "gone"; readonly object: StoredObject }
-  | { readonly kind: "batch"; readonly move: BatchMove };
+  | { readonly kind: "job"; readonly move: JobMove };
 
 /** Notes on their way to Postgres, oldest first. One that cannot be read is null. */
 export async function readStoredNotes(
@@ -130,7 +132,7 @@ function readNote(fields: readonly string[]): StoredNote | null {
   const [kind, text = ""] = [fields[fields.indexOf("k") + 1], fields[fields.indexOf("v") + 1]];
   try {
     const value: unknown = JSON.parse(text);
-    if (kind === "batch") return { kind, move: batchMove.parse(value) };
+    if (kind === "job") return { kind, move: jobMove.parse(value) };
     return kind === "object" || kind === "gone" ? { kind, object: storedObject.parse(value) } : null;
   } catch {
     return null;
@@ -154,16 +156,16 @@ export async function tellGateways(
   await run(multi);
 }
 
-/** Takes an object out of the gateways' register, with what is known of it as a batch. */
+/** Takes an object out of the gateways' register, with what is known of its end. */
 export async function forgetObject(redis: Redis, organisationId: string, object: StoredObject): Promise<void> {
   const multi = redis.multi();
   const keys = keysOf(organisationId);
   removeFrom(multi, keys, object);
-  if (object.kind === "batch") multi.hdel(keys.stored, settledField(object.id));
+  if (object.kind !== "file") multi.hdel(keys.stored, settledField(object.id));
   await run(multi);
 }
 
-/** Tells gateways that what these batches cost stands in the ledger. */
+/** Tells gateways that what these batches and responses cost stands in the ledger. */
 export async function tellSettled(redis: Redis, organisationId: string, batchIds: readonly string[]): Promise<void> {
   if (batchIds.length > 0)
     await redis.hset(keysOf(organisationId).stored, ...batchIds.flatMap((id) => [settledField(id), "1"]));

@@ -1,18 +1,18 @@
 /** A worker that looks after batches, run round by round, with everything real behind it. */
-import { BatchKeeper } from "@/lib/control/batch-keeper";
-import type { BatchDeps } from "@/lib/control/batches";
-import { keepBatches, workBatches } from "@/lib/control/batches";
+import { JobKeeper } from "@/lib/control/job-keeper";
+import type { JobDeps } from "@/lib/control/job-steps";
+import { keepJobs, workJobs } from "@/lib/control/provider-jobs";
 import { restoreRegister, takeOverStored } from "@/lib/control/stored-objects";
-import { createBatchProvider } from "@/lib/wiring/batch-provider";
+import { createJobProvider } from "@/lib/wiring/job-provider";
 import { TEST_MASTER_KEY } from "./factories";
 import type { TestBench } from "./running-gateway";
 
 export interface BatchWorker {
-  readonly deps: BatchDeps;
+  readonly deps: JobDeps;
   /** How far its clock is ahead. */
   aheadMs: number;
   /** What a worker does every second, once. */
-  round(organisationId: string, using?: BatchDeps): Promise<void>;
+  round(organisationId: string, using?: JobDeps): Promise<void>;
   /** Rounds, and the books kept, until all batches have ended; each look further ahead. Throws where they do not. */
   untilEnded(organisationId: string): Promise<void>;
   close(): Promise<void>;
@@ -22,11 +22,11 @@ const MAX_ROUNDS = 30;
 
 export function createBatchWorker(bench: TestBench): BatchWorker {
   const { db } = bench.control;
-  const provider = createBatchProvider({ db, masterKey: TEST_MASTER_KEY, outboundAllow: ["127.0.0.1"] });
+  const provider = createJobProvider({ db, masterKey: TEST_MASTER_KEY, outboundAllow: ["127.0.0.1"] });
   let aheadMs = 0;
   const clock = { nowMs: () => Date.now() + aheadMs };
-  const keeper = new BatchKeeper(bench.store, clock);
-  const deps: BatchDeps = { ...bench.books, clock, keeper, provider };
+  const keeper = new JobKeeper(bench.store, clock);
+  const deps: JobDeps = { ...bench.books, clock, keeper, provider };
   const openBatches = async (organisationId: string): Promise<number> => {
     const { rows } = await db.pool.query<{ open: number }>(
       "SELECT count(*)::int AS open FROM provider_batches WHERE organisation_id = $1 AND ended_at IS NULL",
@@ -37,9 +37,9 @@ export function createBatchWorker(bench: TestBench): BatchWorker {
   const round = async (organisationId: string, using = deps): Promise<void> => {
     await takeOverStored(using, organisationId);
     await restoreRegister(using, organisationId);
-    await keepBatches(using);
+    await keepJobs(using);
     await keeper.heartbeat();
-    await workBatches(using);
+    await workJobs(using);
   };
   return {
     deps,

@@ -263,9 +263,9 @@ it("a quarter after its end nothing is kept of a batch but its cost; what runs, 
   await pool.query("UPDATE stored_objects SET created_at = $1 WHERE organisation_id = $2", of);
   await pool.query("UPDATE provider_batches SET created_at = $1 WHERE organisation_id = $2", of);
   await pool.query("UPDATE provider_batches SET ended_at = $1 WHERE organisation_id = $2 AND ended_at IS NOT NULL", of);
-  const { storedObjects, providerBatches } = await pruneRecords(host.bench.books);
+  const { storedObjects, providerJobs } = await pruneRecords(host.bench.books);
   // The batch, its output and its error file.
-  expect([storedObjects, providerBatches]).toEqual([3, 1]);
+  expect([storedObjects, providerJobs]).toEqual([3, 1]);
   expect((await refusal(client.batches.retrieve(ended.id))).status).toBe(404);
   expect((await client.batches.list()).data.map(({ id }) => id)).toEqual([running.id]);
   expect((await client.files.list()).data.map(({ id }) => id)).toEqual([file.id]);

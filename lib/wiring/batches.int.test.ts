@@ -1,9 +1,9 @@
 /** A batch outlives the processes that made it and look after it: whatever dies, it is paid once, and one that never ran is free. */
 import { toFile } from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { BatchKeeper } from "@/lib/control/batch-keeper";
-import type { BatchDeps } from "@/lib/control/batches";
-import { keepBatches, workBatches } from "@/lib/control/batches";
+import { JobKeeper } from "@/lib/control/job-keeper";
+import type { JobDeps } from "@/lib/control/job-steps";
+import { keepJobs, workJobs } from "@/lib/control/provider-jobs";
 import { restoreRegister, takeOverStored } from "@/lib/control/stored-objects";
 import { sweepReservations } from "@/lib/control/sweep";
 import { keysOf } from "@/lib/redis/keys";
@@ -141,10 +141,10 @@ describe("a gateway that is killed", () => {
 
 describe("a worker that is killed", () => {
   /** One that dies where it is told to, once. */
-  function dying(at: "reading" | "booking"): BatchDeps {
+  function dying(at: "reading" | "booking"): JobDeps {
     const { deps } = worker;
-    const keeper = new BatchKeeper(bench.store, deps.clock);
-    const provider: BatchDeps["provider"] = {
+    const keeper = new JobKeeper(bench.store, deps.clock);
+    const provider: JobDeps["provider"] = {
       ...deps.provider,
       file: async (facts, id) => {
         if (at === "reading") throw new Error("killed while it read");
@@ -181,8 +181,8 @@ describe("a worker that is killed", () => {
     const others = [worker, createBatchWorker(bench), createBatchWorker(bench)];
     await takeOverStored(worker.deps, batches.organisationId);
     for (let round = 0; round < 6; round += 1) {
-      await Promise.all(others.map(({ deps }) => keepBatches(deps)));
-      await Promise.all(others.map(({ deps }) => workBatches(deps)));
+      await Promise.all(others.map(({ deps }) => keepJobs(deps)));
+      await Promise.all(others.map(({ deps }) => workJobs(deps)));
       await bench.book(batches.organisationId);
       for (const other of others) other.aheadMs += 61_000;
     }
@@ -241,7 +241,7 @@ describe("a provider that is out of order", () => {
     const batches = await company();
     await batches.start();
     const held = await batches.held();
-    const ignorant: BatchDeps = {
+    const ignorant: JobDeps = {
       ...worker.deps,
       provider: { ...worker.deps.provider, batch: () => Promise.resolve(undefined) },
     };

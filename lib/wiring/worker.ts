@@ -2,8 +2,8 @@
 import { verifyRequestTag } from "@/lib/config/request-tag";
 import { outboundAllowList } from "@/lib/config/env";
 import type { WorkerEnv } from "@/lib/config/env";
-import { BatchKeeper } from "@/lib/control/batch-keeper";
-import type { BatchDeps } from "@/lib/control/batches";
+import { JobKeeper } from "@/lib/control/job-keeper";
+import type { JobDeps } from "@/lib/control/job-steps";
 import type { DeferredDeps } from "@/lib/control/deferred-calls";
 import type { WebhookDeps } from "@/lib/control/webhook-deliveries";
 import type { ReconcileDeps } from "@/lib/control/reconciliation";
@@ -22,7 +22,7 @@ import { connectWaiting } from "@/lib/redis/waiting-reads";
 import { createLogger } from "@/lib/telemetry/logger";
 import type { BookkeepingMetrics } from "@/lib/telemetry/metrics";
 import { createBookkeepingMetrics } from "@/lib/telemetry/metrics";
-import { createBatchProvider } from "./batch-provider";
+import { createJobProvider } from "./job-provider";
 import { createDeferredRunner } from "./deferred-runner";
 import { createWebhookPost } from "./webhook-post";
 
@@ -30,7 +30,7 @@ export interface WorkerServices {
   readonly deps: RecoveryDeps & ReconcileDeps;
   readonly deferred: DeferredDeps;
   readonly webhooks: WebhookDeps;
-  readonly batches: BatchDeps;
+  readonly jobs: JobDeps;
   readonly metrics: BookkeepingMetrics;
   readonly reader: WaitingRedis;
   readonly queueUrl: string;
@@ -84,8 +84,8 @@ export function createWorkerServices(env: Settings): WorkerServices {
       log.error({ err: error, requestId }, "a deferred call failed in a way no branch foresaw");
     },
   });
-  const provider = createBatchProvider({ db, masterKey, outboundAllow: outboundAllowList(env) });
-  const keeper = new BatchKeeper(store, systemClock);
+  const provider = createJobProvider({ db, masterKey, outboundAllow: outboundAllowList(env) });
+  const keeper = new JobKeeper(store, systemClock);
   const stopKeeping = keeper.start();
   const webhooks = createWebhookPost(outboundAllowList(env));
   const control = { db, redis: publisher, clock: systemClock };
@@ -103,7 +103,7 @@ export function createWorkerServices(env: Settings): WorkerServices {
     },
     deferred: { db, store, clock: systemClock, masterKey, boxes: new DeferredBoxes(masterKey), run: runner.run },
     webhooks: { db, clock: systemClock, masterKey, post: webhooks.post },
-    batches: { db, store, clock: systemClock, log, keeper, provider },
+    jobs: { db, store, clock: systemClock, log, keeper, provider },
     metrics: createBookkeepingMetrics(),
     reader,
     queueUrl: env.REDIS_QUEUE_URL ?? env.REDIS_URL,

@@ -103,16 +103,27 @@ function parsed(text: string): unknown {
   }
 }
 
-async function note(held: Held, ids: readonly string[], { answerOwners }: KeptAnswersDeps): Promise<void> {
+/** Notes whose these are. Never rejects. */
+export async function noteIds(held: Held, ids: readonly string[], { answerOwners }: KeptAnswersDeps): Promise<void> {
   const { key, view } = held.caller;
   const owner = { appId: key.appId, environment: key.environment, providerId: held.serving.target.provider.id };
   if (ids.length > 0) await answerOwners?.note(view.organisation.id, ids, owner);
 }
 
+/** Notes whose an answer is that was read again. Never rejects. */
+export async function noteOwned(
+  organisationId: string,
+  answer: Json,
+  owner: KeptAnswerOwner,
+  { answerOwners }: KeptAnswersDeps,
+): Promise<void> {
+  await answerOwners?.note(organisationId, idsOfAnswer(answer), owner);
+}
+
 /** Notes whose a whole answer is, before the caller has it. */
 export async function noteAnswer(held: Held, body: GatewayAnswer["body"], deps: KeptAnswersDeps): Promise<void> {
   const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : body;
-  if (typeof text === "string") await note(held, idsOfAnswer(parsed(text)), deps);
+  if (typeof text === "string") await noteIds(held, idsOfAnswer(parsed(text)), deps);
 }
 
 /** Events that bring an id for the first time. */
@@ -175,10 +186,17 @@ class Reader implements ByteStream, ByteSink {
   }
 }
 
+/** A stream as it comes; `onIds` is told the ids that it brings: first that of the response, then those of its items. */
+export function idsAlong(source: ByteStream, onIds: (ids: readonly string[]) => void): ByteStream {
+  return new Reader(source, (ids) => {
+    if (ids.length > 0) onIds(ids);
+  });
+}
+
 /** A stream of which it is noted whose its answer is, as soon as it says its ids. */
 export function notingStream(held: Held, upstream: UpstreamResponse, deps: KeptAnswersDeps): UpstreamResponse {
-  const body = new Reader(upstream.body, (ids) => {
-    void note(held, ids, deps);
+  const body = idsAlong(upstream.body, (ids) => {
+    void noteIds(held, ids, deps);
   });
   const { status, headers } = upstream;
   return { status, headers, body, bytes: () => upstream.bytes() };

@@ -18,6 +18,8 @@ export interface ProviderQuestion {
   readonly method: "GET" | "POST" | "DELETE";
   /** Name of the route with its id, as adapters know it: `files/file-1/content`. */
   readonly route: string;
+  /** What is asked for beside; absent where nothing is. */
+  readonly query?: string;
   /** Whether the answer is passed on as it comes. */
   readonly isStream: boolean;
 }
@@ -35,7 +37,7 @@ export async function askProvider(
   question: ProviderQuestion,
   deps: StoredServing,
 ): Promise<UpstreamResponse | GatewayAnswer | Denial> {
-  const { method, route, isStream } = question;
+  const { method, route, isStream, query = "" } = question;
   const provider = caller.view.providers.get(object.providerId);
   if (!provider || provider.disabled) return unreachable(object);
   if (caller.chain.environment === "test" && provider.isExternal) return denial("environment_forbidden");
@@ -45,7 +47,8 @@ export async function askProvider(
   const context = asked.errorContext(caller);
   try {
     const answer = await deps.providers.send({
-      ...{ organisationId: organisationOf(caller), provider, method, path, body: "" },
+      ...{ organisationId: organisationOf(caller), provider, method, body: "" },
+      path: query === "" ? path : `${path}${path.includes("?") ? "&" : "?"}${query}`,
       headers: ["accept", "*/*", ...adapter.passedHeaders(route, (name) => asked.request.headers.get(name))],
       ...{ timeoutMs: TIMEOUT_MS, isStream },
     });

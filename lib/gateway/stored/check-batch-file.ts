@@ -83,6 +83,9 @@ function refusedLine(
   if (route.route !== place.route.route) {
     return denial("invalid_request", { param: "url", detail: "all lines of a file must have the same url" });
   }
+  if (request.extras.isBackground) {
+    return denial("invalid_request", { param: "background", detail: "background must be false in a batch" });
+  }
   if (request.extras.toolFees.length > 0) {
     return denial("invalid_request", {
       param: "tools",

@@ -5,7 +5,8 @@
  */
 import type { Denial } from "@/lib/domain/denial";
 import { denial, isDenial } from "@/lib/domain/denial";
-import type { BatchFacts, BatchInput, StoredObject } from "@/lib/domain/stored-object";
+import type { BatchFacts } from "@/lib/domain/provider-job";
+import type { BatchInput, StoredObject } from "@/lib/domain/stored-object";
 import { isObjectId, objectsOfBatch } from "@/lib/domain/stored-object";
 import type { Authenticated, Classified, Held } from "../exchange";
 import type { GatewayAnswer } from "../http";
@@ -116,6 +117,7 @@ function factsOf(held: Held, { inputFileId, endpoint, input }: Order, nowMs: num
   const { caller, serving } = held;
   const { deployment, provider, adapter } = serving.target;
   return {
+    kind: "batch",
     ...{ reservationId: held.reservationId, organisationId: organisationOf(caller), ...ownerOf(caller) },
     ...{ apiKeyId: caller.key.keyId, providerId: provider.id, deploymentId: deployment.id, model: input.model },
     ...{ inputFileId, endpoint, lines: input.lines, vendor: adapter.vendor, rates: serving.price.rates },
@@ -198,7 +200,7 @@ async function makeBatch(
   }
   const objects = objectsOfBatch(facts, facts.model, made.batch);
   try {
-    await register.move({ to: "running", facts, batch: made.batch }, objects);
+    await register.move({ to: "running", facts, said: made.batch }, objects);
   } catch {
     // It runs, and the worker will find it; until then it is nobody's to ask for.
     await handOver(held, deps);

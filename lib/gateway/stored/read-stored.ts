@@ -13,7 +13,12 @@ import type { StoredAsked, StoredServing } from "./stored-call";
 import { organisationOf, ownerOf } from "./stored-call";
 
 const SETTLES_AFTER_MS = 5_000;
-const PAGE_LIMITS = { file: { most: 1_000, usual: 1_000 }, batch: { most: 100, usual: 20 } } as const;
+const PAGE_LIMITS = {
+  file: { most: 1_000, usual: 1_000 },
+  batch: { most: 100, usual: 20 },
+  // Nobody lists responses.
+  response: { most: 0, usual: 0 },
+} as const;
 
 type Answered = GatewayAnswer | Denial;
 
@@ -28,7 +33,7 @@ export async function ownObject(
   return object && isOwnedBy(object, ownerOf(caller)) ? object : denial("object_not_found", { detail: id });
 }
 
-function queryOf(url: string): URLSearchParams {
+export function queryOf(url: string): URLSearchParams {
   const at = url.indexOf("?");
   return new URLSearchParams(at < 0 ? "" : url.slice(at + 1));
 }

@@ -1,4 +1,4 @@
-/** `files` and `batches` (OpenAI API reference): every path and method, for the caller's own. */
+/** `files`, `batches` and what stands behind `responses/` (OpenAI API reference): every path and method, for the caller's own. */
 import type { Denial } from "@/lib/domain/denial";
 import { denial, isDenial } from "@/lib/domain/denial";
 import type { StoredObject } from "@/lib/domain/stored-object";
@@ -7,6 +7,7 @@ import type { GatewayAnswer } from "../http";
 import type { PipelineDeps } from "../pipeline";
 import { authenticate } from "../stages/authenticate";
 import { createBatch } from "./create-batch";
+import { cancelResponse, deleteResponse, ownResponse, readResponse } from "./read-response";
 import { cancelBatch, deleteFile, fileContent, listStored, ownObject, readStored } from "./read-stored";
 import type { StoredAsked, StoredResult, StoredServing } from "./stored-call";
 import { refused } from "./stored-call";
@@ -27,6 +28,10 @@ const ACTS: Readonly<Record<string, Act>> = {
   "file/content GET": fileContent,
   "batch GET": readStored,
   "batch/cancel POST": cancelBatch,
+  "response GET": readResponse,
+  "response/input_items GET": readResponse,
+  "response/cancel POST": cancelResponse,
+  "response DELETE": deleteResponse,
 };
 
 function actOf({ kind, tail }: StoredPath, method: string): Act | undefined {
@@ -60,6 +65,7 @@ async function answerRead(
   }
   const act = actOf(path, request.method);
   if (!act) return denial("method_not_allowed");
-  const object = await ownObject(caller, path.kind, path.id, deps);
+  const { kind, id } = path;
+  const object = await (kind === "response" ? ownResponse(caller, id, deps) : ownObject(caller, kind, id, deps));
   return isDenial(object) ? object : act(asked, caller, object, deps);
 }

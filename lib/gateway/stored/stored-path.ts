@@ -1,4 +1,4 @@
-/** Paths of files and batches (OpenAI API reference: files, batches), behind `/v1/`. */
+/** Paths of what providers keep (OpenAI API reference: files, batches, responses), behind `/v1/`. */
 import type { StoredKind } from "@/lib/domain/stored-object";
 import { isObjectId } from "@/lib/domain/stored-object";
 
@@ -6,18 +6,26 @@ export interface StoredPath {
   readonly kind: StoredKind;
   /** Null for all of them. */
   readonly id: string | null;
-  readonly tail: "content" | "cancel" | null;
+  readonly tail: "content" | "cancel" | "input_items" | null;
 }
 
-const PATH = /^(?:(files)(?:\/([^/]+)(?:\/(content))?)?|(batches)(?:\/([^/]+)(?:\/(cancel))?)?)$/u;
+const TAILS = { files: ["content"], batches: ["cancel"], responses: ["cancel", "input_items"] } as const;
+const KINDS = { files: "file", batches: "batch", responses: "response" } as const;
+/** Actions of their own, not ids (API reference: responses). */
+const NO_RESPONSES: readonly string[] = ["input_tokens", "compact"];
+
+function isStoredRoot(root: string): root is keyof typeof KINDS {
+  return Object.hasOwn(KINDS, root);
+}
 
 /** Undefined for other paths, and for ids that no provider gives. */
 export function storedPath(path: string): StoredPath | undefined {
-  const found = PATH.exec(path);
-  if (!found) return undefined;
-  const kind = found[1] === undefined ? "batch" : "file";
-  const id = found[2] ?? found[5] ?? null;
+  const [root = "", id = null, tail = null, ...more] = path.split("/");
+  if (!isStoredRoot(root) || more.length > 0) return undefined;
+  const kind = KINDS[root];
+  // To make a response is a call like any other.
+  if (kind === "response" && (id === null || NO_RESPONSES.includes(id))) return undefined;
   if (id !== null && !isObjectId(id)) return undefined;
-  const tail = found[3] !== undefined ? "content" : found[6] !== undefined ? "cancel" : null;
-  return { kind, id, tail };
+  const known = TAILS[root].find((one) => one === tail);
+  return tail === null || known !== undefined ? { kind, id, tail: known ?? null } : undefined;
 }

@@ -1,11 +1,14 @@
-/** Batches at providers: taken over from the gateways, looked after by one worker at a time, ended once. */
-import type { BatchFacts, BatchMove, BatchState } from "@/lib/domain/stored-object";
-import { batchFacts } from "@/lib/domain/stored-object";
+/**
+ * What providers work at after the call that asked for it: batches, and responses in the background. Taken over from the gateways,
+ * looked after by one worker at a time, ended once. The table is older than responses: `provider_batches`.
+ */
+import type { JobFacts, JobMove, JobState } from "@/lib/domain/provider-job";
+import { jobFacts } from "@/lib/domain/provider-job";
 import type { EventResult } from "@/lib/domain/usage-event";
 import type { SqlClient } from "./pool";
 
 /** A reservation as the store wrote it: its counters, amounts and head, packed as the scripts have them. */
-export interface BatchHold {
+export interface JobHold {
   readonly counters: string;
   readonly amounts: string;
   readonly headJson: string;
@@ -13,48 +16,49 @@ export interface BatchHold {
   readonly isOverflow: boolean;
 }
 
-export type BatchJson = Readonly<Record<string, unknown>>;
+/** As the provider tells it, without texts. */
+export type JobJson = Readonly<Record<string, unknown>>;
 
-/** What a batch came to; null where nothing is owed. */
-export interface BatchEnd {
+/** What a job came to; null where nothing is owed. */
+export interface JobEnd {
   readonly result: EventResult | null;
 }
 
-export interface ProviderBatch {
-  readonly facts: BatchFacts;
-  readonly state: BatchState;
+export interface ProviderJob<Facts extends JobFacts = JobFacts> {
+  readonly facts: Facts;
+  readonly state: JobState;
   /** Null where the reservation had ended before anybody looked. */
-  readonly hold: BatchHold | null;
+  readonly hold: JobHold | null;
   /** Null while the provider's answer is not known. */
-  readonly batch: BatchJson | null;
+  readonly said: JobJson | null;
   /** Null until it has ended. */
-  readonly end: BatchEnd | null;
+  readonly end: JobEnd | null;
   readonly tries: number;
 }
 
 interface Row {
-  readonly state: BatchState;
+  readonly state: JobState;
   readonly facts: unknown;
-  readonly hold: BatchHold | null;
-  readonly batch: BatchJson | null;
-  readonly settlement: BatchEnd | null;
+  readonly hold: JobHold | null;
+  readonly batch: JobJson | null;
+  readonly settlement: JobEnd | null;
   readonly tries: number;
 }
 
 const COLUMNS = "b.state, b.facts, b.hold, b.batch, b.settlement, b.tries";
 
-function fromRow(row: Row): ProviderBatch {
-  const { state, hold, batch, settlement, tries } = row;
-  return { facts: batchFacts.parse(row.facts), state, hold, batch, end: settlement, tries };
+function fromRow(row: Row): ProviderJob {
+  const { state, hold, batch: said, settlement, tries } = row;
+  return { facts: jobFacts.parse(row.facts), state, hold, said, end: settlement, tries };
 }
 
 /**
- * Takes over what a gateway tells of a batch. Safe to repeat. A batch that was thought not to exist and does is taken up again:
- * its provider is paid.
+ * Takes over what a gateway tells of a job. Safe to repeat. One that was thought not to exist and does is taken up again: its
+ * provider is paid.
  */
-export async function moveBatch(client: SqlClient, move: BatchMove, hold: BatchHold | null): Promise<void> {
+export async function moveJob(client: SqlClient, move: JobMove, hold: JobHold | null): Promise<void> {
   const { facts, to } = move;
-  const batch = to === "running" ? JSON.stringify(move.batch) : null;
+  const said = to === "running" ? JSON.stringify(move.said) : null;
   await client.query(
     `INSERT INTO provider_batches (reservation_id, organisation_id, state, facts, hold, batch, next_at, ended_at, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000.0),
@@ -70,25 +74,25 @@ export async function moveBatch(client: SqlClient, move: BatchMove, hold: BatchH
       to,
       JSON.stringify(facts),
       hold === null ? null : JSON.stringify(hold),
-      batch,
+      said,
       facts.createdMs,
     ],
   );
 }
 
-/** Every batch that has not ended, of all organisations. */
-export async function listOpenBatches(client: SqlClient): Promise<ProviderBatch[]> {
+/** Every job that has not ended, of all organisations. */
+export async function listOpenJobs(client: SqlClient): Promise<ProviderJob[]> {
   const { rows } = await client.query<Row>(`SELECT ${COLUMNS} FROM provider_batches b WHERE b.ended_at IS NULL`);
   return rows.map(fromRow);
 }
 
-/** Claims batches that are due and that nobody has, longest waiting first. */
-export async function claimDueBatches(
+/** Claims jobs that are due and that nobody has, longest waiting first. */
+export async function claimDueJobs(
   client: SqlClient,
   nowMs: number,
   leaseMs: number,
   limit: number,
-): Promise<ProviderBatch[]> {
+): Promise<ProviderJob[]> {
   const { rows } = await client.query<Row>(
     `WITH due AS (
        SELECT reservation_id FROM provider_batches
@@ -102,8 +106,8 @@ export async function claimDueBatches(
   return rows.map(fromRow);
 }
 
-/** Extends a claim while its batch is read. */
-export async function renewBatchClaim(client: SqlClient, reservationId: string, untilMs: number): Promise<void> {
+/** Extends a claim while a step is made. */
+export async function renewJobClaim(client: SqlClient, reservationId: string, untilMs: number): Promise<void> {
   await client.query(
     `UPDATE provider_batches SET claimed_until = to_timestamp($2::float8 / 1000.0)
      WHERE reservation_id = $1 AND ended_at IS NULL`,
@@ -111,18 +115,18 @@ export async function renewBatchClaim(client: SqlClient, reservationId: string, 
   );
 }
 
-export interface BatchStep {
-  readonly state: BatchState;
-  readonly batch: BatchJson | null;
-  readonly end: BatchEnd | null;
+export interface JobStep {
+  readonly state: JobState;
+  readonly said: JobJson | null;
+  readonly end: JobEnd | null;
   readonly tries: number;
-  /** When to look again, Unix ms; of a batch that ends: its end. */
+  /** When to look again, Unix ms; of a job that ends: its end. */
   readonly atMs: number;
 }
 
-/** Writes how a claimed batch stands and gives it back. One that has ended stays so. */
-export async function stepBatch(client: SqlClient, reservationId: string, step: BatchStep): Promise<void> {
-  const { state, batch, end, tries, atMs } = step;
+/** Writes how a claimed job stands and gives it back. One that has ended stays so. */
+export async function stepJob(client: SqlClient, reservationId: string, step: JobStep): Promise<void> {
+  const { state, said, end, tries, atMs } = step;
   await client.query(
     `UPDATE provider_batches
      SET state = $2, batch = $3, settlement = $4, tries = $5, claimed_until = NULL, next_at = to_timestamp($6::float8 / 1000.0),
@@ -131,7 +135,7 @@ export async function stepBatch(client: SqlClient, reservationId: string, step: 
     [
       reservationId,
       state,
-      batch === null ? null : JSON.stringify(batch),
+      said === null ? null : JSON.stringify(said),
       end === null ? null : JSON.stringify(end),
       tries,
       atMs,
@@ -152,8 +156,8 @@ export async function listKnownBatchIds(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Drops batches that ended before this moment (Unix ms); what they cost stands in the ledger. Returns how many. */
-export async function deleteEndedBatches(client: SqlClient, beforeMs: number): Promise<number> {
+/** Drops jobs that ended before this moment (Unix ms); what they cost stands in the ledger. Returns how many. */
+export async function deleteEndedJobs(client: SqlClient, beforeMs: number): Promise<number> {
   const { rowCount } = await client.query(
     "DELETE FROM provider_batches WHERE ended_at < to_timestamp($1::float8 / 1000.0)",
     [beforeMs],
@@ -161,8 +165,8 @@ export async function deleteEndedBatches(client: SqlClient, beforeMs: number): P
   return rowCount ?? 0;
 }
 
-/** Ids of batches whose cost stands in the ledger, or that cost nothing. */
-export async function listEndedBatchIds(client: SqlClient, organisationId: string): Promise<string[]> {
+/** Ids of batches and responses whose cost stands in the ledger, or that cost nothing. */
+export async function listEndedIds(client: SqlClient, organisationId: string): Promise<string[]> {
   const { rows } = await client.query<{ id: string }>(
     `SELECT batch ->> 'id' AS id FROM provider_batches
      WHERE organisation_id = $1 AND ended_at IS NOT NULL AND batch ->> 'id' IS NOT NULL`,

@@ -1,8 +1,8 @@
 /**
- * Keeps the reservations of running batches in the quota store, as a gateway keeps those of its calls: renewed every second, told
+ * Keeps the reservations of what providers work at in the quota store, as a gateway keeps those of its calls: renewed every second, told
  * to a server that lost them, ended once. What it keeps stands in Postgres, so that no restart loses it; every worker keeps all.
  */
-import type { ProviderBatch } from "@/lib/db/provider-batches";
+import type { ProviderJob } from "@/lib/db/provider-jobs";
 import type { Clock } from "@/lib/domain/clock";
 import { newId } from "@/lib/domain/ids";
 import { usageEventHead } from "@/lib/domain/usage-event";
@@ -11,7 +11,7 @@ import { settlementOfEvent } from "@/lib/redis/event-settlement";
 import { GatewayCalls } from "@/lib/redis/gateway-calls";
 import { KEPT_LEASE_MS } from "@/lib/redis/hand-over";
 
-export class BatchKeeper {
+export class JobKeeper {
   private readonly calls: GatewayCalls;
   /** Organisations by the reservations kept. */
   private readonly kept = new Map<string, string>();
@@ -23,15 +23,15 @@ export class BatchKeeper {
     });
   }
 
-  /** Keeps the reservations of these batches and of no other. */
-  keep(batches: readonly ProviderBatch[]): void {
+  /** Keeps the reservations of these jobs and of no other. */
+  keep(jobs: readonly ProviderJob[]): void {
     const wanted = new Set<string>();
-    for (const batch of batches) {
-      const { reservationId, organisationId } = batch.facts;
+    for (const job of jobs) {
+      const { reservationId, organisationId } = job.facts;
       wanted.add(reservationId);
       this.calls.touch(organisationId);
-      if (this.kept.has(reservationId) || batch.end) continue;
-      if (this.open(batch)) this.kept.set(reservationId, organisationId);
+      if (this.kept.has(reservationId) || job.end) continue;
+      if (this.open(job)) this.kept.set(reservationId, organisationId);
     }
     for (const [reservationId, organisationId] of this.kept) {
       if (wanted.has(reservationId)) continue;
@@ -40,7 +40,7 @@ export class BatchKeeper {
     }
   }
 
-  private open({ facts, hold }: ProviderBatch): boolean {
+  private open({ facts, hold }: ProviderJob): boolean {
     const { organisationId, reservationId } = facts;
     if (hold) {
       const running = { extension: 0, usageJson: "", end: undefined };
@@ -49,14 +49,14 @@ export class BatchKeeper {
     return hold !== null;
   }
 
-  /** Ends the reservation with what the batch came to. Safe to repeat. Resolves also while the store is away. */
-  async end(batch: ProviderBatch): Promise<void> {
-    const { organisationId, reservationId } = batch.facts;
+  /** Ends the reservation with what the job came to. Safe to repeat. Resolves also while the store is away. */
+  async end(job: ProviderJob): Promise<void> {
+    const { organisationId, reservationId } = job.facts;
     // Opened anew: an end that was delivered before is forgotten here, and a late one needs the head.
-    if (!batch.hold || !this.open(batch)) return;
-    const result = batch.end?.result ?? null;
+    if (!job.hold || !this.open(job)) return;
+    const result = job.end?.result ?? null;
     const settlement =
-      result === null ? null : settlementOfEvent(usageEventHead.parse(JSON.parse(batch.hold.headJson)), result);
+      result === null ? null : settlementOfEvent(usageEventHead.parse(JSON.parse(job.hold.headJson)), result);
     await this.calls.end({ organisationId, reservationId }, settlement);
   }
 
