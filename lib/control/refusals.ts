@@ -3,6 +3,7 @@ import { insertRefusals } from "@/lib/db/refusals";
 import { refusalEvent } from "@/lib/domain/usage-event";
 import { readRefusals, removeRefusals } from "@/lib/redis/refusal-stream";
 import type { BookkeepingDeps } from "./bookkeeping";
+import { parseStorable } from "./storable-json";
 
 const BATCH = 500;
 
@@ -26,7 +27,7 @@ export async function drainRefusals(deps: BookkeepingDeps, organisationId: strin
 
 function readableRefusal(json: string): string | null {
   try {
-    const parsed = refusalEvent.safeParse(JSON.parse(json.replaceAll("\\u0000", "")));
+    const parsed = refusalEvent.safeParse(parseStorable(json));
     return parsed.success ? JSON.stringify(parsed.data) : null;
   } catch {
     return null;
