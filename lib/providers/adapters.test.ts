@@ -39,6 +39,9 @@ describe("where a route stands at a provider", () => {
     expect(path("openai", "https://api.openai.com/v1", "files/file-1/content")).toBe("/v1/files/file-1/content");
     expect(path("azure", "https://r.openai.azure.com", "batches")).toBe("/openai/batches?api-version=2024-10-21");
     expect(path("azure", "https://r/openai/v1", "batches/b/cancel")).toBe("/openai/v1/batches/b/cancel");
+    expect(path("azure", "https://r.openai.azure.com", "responses/r/cancel")).toBe("/openai/v1/responses/r/cancel");
+    expect(path("openai", "https://api.openai.com/v1", "responses/r")).toBe("/v1/responses/r");
+    expect(path("deepseek", "https://api.deepseek.com", "responses/r")).toBeUndefined();
     expect(path("dashscope", "https://d/compatible-mode/v1", "files")).toBe("/compatible-mode/v1/files");
     for (const kind of ["anthropic", "gemini", "deepseek", "vllm", "ollama"]) {
       expect(path(kind, "https://a/v1", "files")).toBeUndefined();

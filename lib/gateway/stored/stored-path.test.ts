@@ -8,6 +8,9 @@ it.each([
   ["batches", { kind: "batch", id: null, tail: null }],
   ["batches/batch_1", { kind: "batch", id: "batch_1", tail: null }],
   ["batches/batch_1/cancel", { kind: "batch", id: "batch_1", tail: "cancel" }],
+  ["responses/resp_1", { kind: "response", id: "resp_1", tail: null }],
+  ["responses/resp_1/cancel", { kind: "response", id: "resp_1", tail: "cancel" }],
+  ["responses/resp_1/input_items", { kind: "response", id: "resp_1", tail: "input_items" }],
 ])("%s names what is stored", (path, found) => {
   expect(storedPath(path)).toEqual(found);
 });
@@ -20,6 +23,10 @@ it.each([
   "files/..",
   "files/%2e%2e",
   "file",
+  // Calls of their own.
+  "responses",
+  "responses/input_tokens",
+  "responses/a/content",
   "uploads",
 ])("%s names nothing", (path) => {
   expect(storedPath(path)).toBeUndefined();
