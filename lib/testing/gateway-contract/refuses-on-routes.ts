@@ -64,7 +64,7 @@ const BAD: readonly (readonly [path: string, body: string])[] = [
     (path) => [path, `{"model":"sandbox-small","messages":${"[".repeat(5000)}${"]".repeat(5000)}}`] as const,
   ),
   ["/responses", '{"model":"sandbox-small","input":5}'],
-  ["/responses", '{"model":"sandbox-small","input":"x","background":true}'],
+  ["/responses", '{"model":"sandbox-small","input":"x","background":"yes"}'],
   ["/responses", '{"model":"sandbox-small","input":"x","max_output_tokens":-1}'],
   ["/completions", '{"model":"sandbox-instruct","prompt":"x","best_of":21}'],
   ["/embeddings", '{"model":"sandbox-embed","input":{}}'],
