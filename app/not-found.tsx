@@ -9,6 +9,7 @@ export default function NotFound(): ReactElement {
   return (
     <main className="grid min-h-dvh place-items-center">
       <EmptyState
+        isPage
         title={t("missingTitle")}
         body={t("missingBody")}
         action={

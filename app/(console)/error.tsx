@@ -14,6 +14,7 @@ export default function ConsoleError({ error, reset }: Props): ReactElement {
   return (
     <div role="alert">
       <EmptyState
+        isPage
         title={t("pageTitle")}
         body={
           <>

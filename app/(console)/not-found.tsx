@@ -9,6 +9,7 @@ export default function NotFound(): ReactElement {
   const t = useTranslations("errors");
   return (
     <EmptyState
+      isPage
       title={t("missingTitle")}
       body={t("missingBody")}
       action={

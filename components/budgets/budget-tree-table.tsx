@@ -54,9 +54,7 @@ function NodeName({ row, onToggle }: { readonly row: TreeRow; readonly onToggle:
         <span aria-hidden className="w-5 shrink-0 max-md:w-9" />
       )}
       <div className="min-w-0">
-        <p className={cn("truncate", node.depth <= 1 ? "font-semibold" : "font-medium")} title={node.name}>
-          {node.name}
-        </p>
+        <p className={cn("break-words", node.depth <= 1 ? "font-semibold" : "font-medium")}>{node.name}</p>
         <p className="truncate text-xs text-soft">
           {t(`kinds.${node.kind}`)}
           {node.costCentre === null ? "" : ` · ${node.costCentre}`}
@@ -127,9 +125,14 @@ function Cell({
   readonly children: ReactNode;
 }): ReactElement {
   return (
-    <td className={cn("px-2 py-2.5 align-top max-xl:block max-xl:px-4 max-xl:py-0.5", className)}>
-      <span className="mr-2 text-xs text-soft xl:hidden">{label}</span>
-      {children}
+    <td
+      className={cn(
+        "px-2 py-2.5 align-top max-xl:flex max-xl:items-baseline max-xl:justify-between max-xl:gap-2 max-xl:px-4 max-xl:py-0.5",
+        className,
+      )}
+    >
+      <span className="text-xs text-soft xl:hidden">{label}</span>
+      <span className="max-xl:text-right">{children}</span>
     </td>
   );
 }
@@ -146,7 +149,7 @@ function BudgetCells({ tree, node, budget, onOpen }: BudgetCellsProps): ReactEle
   const locale = useLocale();
   const { currency, timeZone } = tree.organisation;
   const left = leftOf(budget);
-  const number = "text-right max-xl:text-left whitespace-nowrap";
+  const number = "text-right whitespace-nowrap";
   return (
     <>
       <Cell label={t("col.period")} className="whitespace-nowrap">
@@ -163,7 +166,7 @@ function BudgetCells({ tree, node, budget, onOpen }: BudgetCellsProps): ReactEle
           />
         </span>
         {budget.grantedAmount === "0" ? null : (
-          <span className="text-xs whitespace-normal text-soft xl:block">{` ${t("plusGrant", { amount: amountOfMeter(budget.grantedAmount, budget.meter, locale) })}`}</span>
+          <span className="text-xs text-soft xl:block">{` ${t("plusGrant", { amount: amountOfMeter(budget.grantedAmount, budget.meter, locale) })}`}</span>
         )}
       </Cell>
       <Cell label={t("col.spent")} className={number}>
@@ -179,7 +182,7 @@ function BudgetCells({ tree, node, budget, onOpen }: BudgetCellsProps): ReactEle
       <Cell label={t("col.left")} className={cn(number, left < 0n && "text-danger")}>
         <MeterAmount amount={left.toString()} meter={budget.meter} />
       </Cell>
-      <td className="w-[36%] min-w-52 px-2 py-2.5 align-top max-xl:col-span-2 max-xl:block max-xl:w-full max-xl:px-4">
+      <td className="w-[32%] min-w-52 px-2 py-2.5 align-top max-xl:col-span-2 max-xl:block max-xl:w-full max-xl:px-4">
         <div className="flex items-center gap-2.5">
           <BudgetBar
             budget={budget}
@@ -232,7 +235,7 @@ function NodeRows({ tree, row, onToggle, onOpen }: Omit<TableProps, "rows"> & { 
         <tr className={rowClass}>
           <th
             scope="row"
-            className="max-w-56 px-3 py-2.5 text-left align-top font-normal max-xl:col-span-2 max-xl:block max-xl:max-w-none max-xl:px-4"
+            className="max-w-64 px-3 py-2.5 text-left align-top font-normal max-xl:col-span-2 max-xl:block max-xl:max-w-none max-xl:px-4"
           >
             <NodeName row={row} onToggle={onToggle} />
           </th>
@@ -248,12 +251,13 @@ function NodeRows({ tree, row, onToggle, onOpen }: Omit<TableProps, "rows"> & { 
         </tr>
       ) : (
         node.budgets.map((budget, index) => (
-          <tr key={budget.id} className={rowClass}>
+          // Below a desk's width each budget is a card with its buttons at the top right; all but the first have no name to stand beside.
+          <tr key={budget.id} className={cn(rowClass, index > 0 && "max-xl:pt-13")}>
             {index === 0 ? (
               <th
                 scope="row"
                 rowSpan={span}
-                className="max-w-56 px-3 py-2.5 text-left align-top font-normal max-xl:col-span-2 max-xl:block max-xl:max-w-none max-xl:px-4 max-xl:pr-24"
+                className="max-w-64 px-3 py-2.5 text-left align-top font-normal max-xl:col-span-2 max-xl:block max-xl:max-w-none max-xl:px-4 max-xl:pr-24"
               >
                 <NodeName row={row} onToggle={onToggle} />
               </th>

@@ -35,7 +35,7 @@ export function ChartFrame(props: ChartFrameProps): ReactElement {
             {summary}
           </figcaption>
           <details className="mt-1.5 px-2">
-            <summary className="w-fit rounded-sm text-xs text-brand underline-offset-4 hover:underline">
+            <summary className="w-fit rounded-sm py-1 text-xs text-brand underline-offset-4 hover:underline max-md:py-3">
               {t("asTable")}
             </summary>
             <div className="mt-2 max-h-56 overflow-auto rounded-md border">{table}</div>

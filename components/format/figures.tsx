@@ -3,7 +3,7 @@ import { useLocale } from "next-intl";
 import type { ReactElement } from "react";
 import type { Meter } from "@/lib/domain/snapshot";
 import { nanosToDecimal } from "@/lib/domain/money";
-import { amountOfMeter, countText, moneyText } from "./money";
+import { amountOfMeter, callCostText, countText, moneyText } from "./money";
 import { dateTimeText, relativeText } from "./time";
 
 /** Money in a cell whose header names the currency. The exact amount is its title. */
@@ -12,6 +12,16 @@ export function Money({ nanos }: { readonly nanos: string }): ReactElement {
   return (
     <span className="figures" title={nanosToDecimal(BigInt(nanos))}>
       {moneyText(nanos, locale)}
+    </span>
+  );
+}
+
+/** What single calls cost, one below the other. The exact amount is its title. */
+export function CallCost({ nanos }: { readonly nanos: string }): ReactElement {
+  const locale = useLocale();
+  return (
+    <span className="figures" title={nanosToDecimal(BigInt(nanos))}>
+      {callCostText(nanos, locale)}
     </span>
   );
 }

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { amountOfMeter, compactText, moneyText, moneyWithCode, percentText, ratioBasisPoints } from "./money";
+import {
+  amountOfMeter,
+  callCostText,
+  compactText,
+  exactMoneyText,
+  moneyText,
+  moneyWithCode,
+  percentText,
+  ratioBasisPoints,
+} from "./money";
 
 describe("money text", () => {
   it("never shows an amount that is not zero as zero", () => {
@@ -14,6 +23,19 @@ describe("money text", () => {
 
   it("puts the code before the amount, without a place to break", () => {
     expect(moneyWithCode("1500000000", "CNY", "zh-CN")).toBe("CNY\u00a01.50");
+  });
+
+  it("of one call has four digits, so that a column of them can be read down, and more only where four say nothing", () => {
+    expect(callCostText("80000000", "en")).toBe("0.0800");
+    expect(callCostText("4800000", "en")).toBe("0.0048");
+    expect(callCostText("0", "en")).toBe("0.0000");
+    expect(callCostText("12300", "en")).toBe("0.000012");
+  });
+
+  it("in a sum on the page is exact, so that its lines add up", () => {
+    expect(exactMoneyText("6232500", "en")).toBe("0.006232500");
+    expect(exactMoneyText("10552000", "en")).toBe("0.010552");
+    expect(exactMoneyText("0", "en")).toBe("0.000000");
   });
 
   it("prints tokens and requests as plain counts", () => {

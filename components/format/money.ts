@@ -10,6 +10,21 @@ export function moneyText(nanos: string | bigint, locale: string): string {
   return formatNanos(BigInt(nanos), { locale });
 }
 
+const TEN_THOUSANDTH_NANOS = 100_000n;
+
+/** What one call cost, to the ten-thousandth, so that the points of a column stand below each other; further only for less. */
+export function callCostText(nanos: string | bigint, locale: string): string {
+  const amount = BigInt(nanos);
+  const size = amount < 0n ? -amount : amount;
+  return formatNanos(amount, size > 0n && size < TEN_THOUSANDTH_NANOS ? { locale } : { locale, digits: 4 });
+}
+
+/** To the millionth, and further only where the amount goes further: figures that are added up on the page must agree on it. */
+export function exactMoneyText(nanos: string | bigint, locale: string): string {
+  const amount = BigInt(nanos);
+  return formatNanos(amount, { locale, digits: amount % 1000n === 0n ? 6 : 9 });
+}
+
 /** Money with its ISO code in front: "CNY 12,345.67". The space does not break. */
 export function moneyWithCode(nanos: string | bigint, currency: string, locale: string): string {
   return `${currency}\u00a0${moneyText(nanos, locale)}`;

@@ -12,14 +12,25 @@ function tagOf(locale: string): string {
   return locale === "en" ? "en-GB" : locale;
 }
 
-export function dateTimeText(ms: number, locale: string, timeZone: string): string {
+export function dateTimeText(
+  ms: number,
+  locale: string,
+  timeZone: string,
+  precision: "minute" | "second" = "minute",
+): string {
   return format(ms, locale, timeZone, {
     day: "numeric",
     month: "short",
     year: "numeric",
     hour: "2-digit",
     minute: "2-digit",
+    ...(precision === "second" ? { second: "2-digit" } : {}),
   });
+}
+
+/** For comparing with logs elsewhere: "2026-11-30 04:38:49 UTC". */
+export function utcText(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
 /** To the second, for logs. */

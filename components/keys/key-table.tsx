@@ -77,8 +77,10 @@ function Effective({
           left: moneyText(budget.leftAmount, locale),
           scope: b(`kinds.${budget.scope as "app"}`),
           name: budget.consumerName,
-          at: resetText(budget.resetsAtMs, locale, list.organisation.timeZone),
         })}
+      </p>
+      <p className="figures text-xs whitespace-nowrap text-soft">
+        {t("effectiveResets", { at: resetText(budget.resetsAtMs, locale, list.organisation.timeZone) })}
       </p>
     </>
   );

@@ -1,30 +1,49 @@
 "use client";
-import { KeyRound, Search } from "lucide-react";
+import { KeyRound } from "lucide-react";
 import { useTranslations } from "next-intl";
+import { parseAsBoolean, parseAsString, parseAsStringLiteral, useQueryStates } from "nuqs";
 import { useState } from "react";
 import type { ReactElement } from "react";
 import { QueryView } from "@/components/query/query-view";
-import { useDebounced } from "@/components/query/use-debounced";
 import { PageHeader } from "@/components/shell/page-header";
 import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/card";
-import { Input, Select } from "@/components/ui/field";
+import { Select } from "@/components/ui/field";
 import { EmptyState } from "@/components/ui/notice";
+import { SearchField } from "@/components/ui/search-field";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { API_KEY_STATES } from "@/lib/contracts/keys";
-import type { ApiKeyList, ApiKeyListQuery } from "@/lib/contracts/keys";
+import type { ApiKeyList } from "@/lib/contracts/keys";
 import { CreateKeyDrawer } from "./create-key-drawer";
 import { RevokeDialog, RotateDialog } from "./key-dialogs";
 import { KeyTable } from "./key-table";
 import type { KeyPanel } from "./key-table";
 import { SecretDialog } from "./secret-dialog";
 import { useApiKeys } from "./use-keys";
+import type { ApiKeyFilter } from "./use-keys";
 
 const STATES = ["all", ...API_KEY_STATES] as const;
 
-interface Filter {
-  readonly text: string;
-  readonly state: ApiKeyListQuery["state"];
+type Filter = ApiKeyFilter;
+
+/** The filters and the open form, kept in the address: back, reload and a link show the same. */
+function useAddress(): {
+  readonly filter: Filter;
+  readonly setFilter: (change: Partial<Filter>) => void;
+  readonly isCreating: boolean;
+  readonly setCreating: (isCreating: boolean) => void;
+} {
+  const [{ q, state, create }, setState] = useQueryStates({
+    q: parseAsString.withDefault(""),
+    state: parseAsStringLiteral(STATES).withDefault("all"),
+    create: parseAsBoolean.withDefault(false),
+  });
+  return {
+    filter: { q, state },
+    setFilter: (change) => void setState(change),
+    isCreating: create,
+    setCreating: (isCreating) => void setState({ create: isCreating }),
+  };
 }
 
 function Filters({
@@ -35,19 +54,17 @@ function Filters({
   readonly onChange: (change: Partial<Filter>) => void;
 }): ReactElement {
   const t = useTranslations("keys");
+  const [clearings, setClearings] = useState(0);
+  const isFiltered = filter.q !== "" || filter.state !== "all";
   return (
     <div className="mb-3 flex flex-wrap gap-2" role="search">
-      <div className="relative min-w-56 flex-1 sm:max-w-sm">
-        <Search aria-hidden className="pointer-events-none absolute top-1/2 left-3 size-4 -translate-y-1/2 text-soft" />
-        <Input
-          type="search"
-          aria-label={t("search")}
-          placeholder={t("search")}
-          className="pl-9"
-          value={filter.text}
-          onChange={(event) => onChange({ text: event.target.value })}
-        />
-      </div>
+      <SearchField
+        key={clearings}
+        className="sm:max-w-sm"
+        label={t("search")}
+        value={filter.q}
+        onChange={(q) => onChange({ q })}
+      />
       <Select
         aria-label={t("stateFilter")}
         className="w-auto"
@@ -60,6 +77,17 @@ function Filters({
           </option>
         ))}
       </Select>
+      {isFiltered ? (
+        <Button
+          variant="ghost"
+          onClick={() => {
+            setClearings(clearings + 1);
+            onChange({ q: "", state: "all" });
+          }}
+        >
+          {t("clear")}
+        </Button>
+      ) : null}
     </div>
   );
 }
@@ -94,14 +122,12 @@ function Rows({
   filter,
   nowMs,
   onOpen,
-  onClear,
   more,
 }: {
   readonly list: ApiKeyList;
   readonly filter: Filter;
   readonly nowMs: number;
   readonly onOpen: (panel: KeyPanel) => void;
-  readonly onClear: () => void;
   /** Fetches the next page; null where this is all. */
   readonly more: { readonly fetch: () => void; readonly isBusy: boolean } | null;
 }): ReactElement {
@@ -124,15 +150,13 @@ function Rows({
       </>
     );
   }
-  const isFiltered = filter.text !== "" || filter.state !== "all";
+  const isFiltered = filter.q !== "" || filter.state !== "all";
   return (
     <EmptyState
       title={t(isFiltered ? "noMatchTitle" : "emptyTitle")}
       body={t(isFiltered ? "noMatchBody" : "emptyBody")}
       action={
-        isFiltered ? (
-          <Button onClick={onClear}>{t("clear")}</Button>
-        ) : list.apps.length > 0 ? (
+        !isFiltered && list.apps.length > 0 ? (
           <Button variant="primary" onClick={() => onOpen({ kind: "create" })}>
             {t("create")}
           </Button>
@@ -144,12 +168,15 @@ function Rows({
 
 export function KeysPage(): ReactElement {
   const t = useTranslations("keys");
-  const [filter, setFilter] = useState<Filter>({ text: "", state: "all" });
+  const { filter, setFilter, isCreating, setCreating } = useAddress();
   const [panel, setPanel] = useState<KeyPanel | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
-  const text = useDebounced(filter.text.trim());
-  const found = useApiKeys({ q: text, state: filter.state });
+  const found = useApiKeys(filter);
   const { data, dataUpdatedAt, fetchNextPage, hasNextPage, isFetchingNextPage } = found;
+  const close = (): void => {
+    setPanel(null);
+    setCreating(false);
+  };
   // What is true of the whole list (how many, which apps) is newest in the page read last.
   const newest = data?.pages.at(-1);
   const list = newest === undefined ? undefined : { ...newest, keys: data?.pages.flatMap((page) => page.keys) ?? [] };
@@ -160,13 +187,13 @@ export function KeysPage(): ReactElement {
         lead={t("lead")}
         actions={
           list !== undefined && list.apps.length > 0 ? (
-            <Button variant="primary" onClick={() => setPanel({ kind: "create" })}>
+            <Button variant="primary" onClick={() => setCreating(true)}>
               <KeyRound aria-hidden /> {t("create")}
             </Button>
           ) : undefined
         }
       />
-      <Filters filter={filter} onChange={(change) => setFilter((before) => ({ ...before, ...change }))} />
+      <Filters filter={filter} onChange={setFilter} />
       <QueryView query={{ ...found, data: list }} skeleton={<SkeletonRows />}>
         {(shown) => (
           <Card>
@@ -174,8 +201,7 @@ export function KeysPage(): ReactElement {
               list={shown}
               filter={filter}
               nowMs={dataUpdatedAt}
-              onOpen={setPanel}
-              onClear={() => setFilter({ text: "", state: "all" })}
+              onOpen={(next) => (next.kind === "create" ? setCreating(true) : setPanel(next))}
               more={hasNextPage ? { fetch: () => void fetchNextPage(), isBusy: isFetchingNextPage } : null}
             />
           </Card>
@@ -183,12 +209,12 @@ export function KeysPage(): ReactElement {
       </QueryView>
       {list === undefined ? null : (
         <Panel
-          panel={panel}
+          panel={isCreating && list.apps.length > 0 ? { kind: "create" } : panel}
           list={list}
           nowMs={dataUpdatedAt}
-          onClose={() => setPanel(null)}
+          onClose={close}
           onSecret={(value) => {
-            setPanel(null);
+            close();
             setSecret(value);
           }}
         />

@@ -1,9 +1,10 @@
 "use client";
-import { Check, Copy, Download } from "lucide-react";
+import { Download } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useEffect, useRef, useState } from "react";
 import type { ReactElement } from "react";
 import { Button } from "@/components/ui/button";
+import { CopyButton } from "@/components/ui/copy-button";
 import { DialogFrame } from "@/components/ui/dialog";
 import { Choice } from "@/components/ui/field";
 
@@ -26,20 +27,9 @@ function download(secret: string): void {
 /** The only time the full key is seen. It closes only after the person says that it is stored. */
 export function SecretDialog({ secret, onClose }: SecretDialogProps): ReactElement {
   const t = useTranslations("keys");
-  const [copied, setCopied] = useState(false);
   const [stored, setStored] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
-
-  async function copy(): Promise<void> {
-    try {
-      await navigator.clipboard.writeText(secret);
-      setCopied(true);
-    } catch {
-      // No clipboard here: the text is selected, ready for the keyboard.
-      field.current?.select();
-    }
-  }
 
   return (
     <DialogFrame
@@ -65,17 +55,11 @@ export function SecretDialog({ secret, onClose }: SecretDialogProps): ReactEleme
           className="h-11 w-full rounded-md border border-line-strong/60 bg-sunken px-3 font-mono text-[0.8125rem]"
         />
         <div className="flex flex-wrap gap-2">
-          <Button onClick={() => void copy()}>
-            {copied ? <Check aria-hidden className="text-good" /> : <Copy aria-hidden />}
-            {t(copied ? "onceCopied" : "onceCopy")}
-          </Button>
+          <CopyButton text={secret} onRefused={() => field.current?.select()} />
           <Button onClick={() => download(secret)}>
             <Download aria-hidden /> {t("onceDownload")}
           </Button>
         </div>
-        <p aria-live="polite" className="sr-only">
-          {copied ? t("onceCopied") : ""}
-        </p>
         <Choice
           type="checkbox"
           label={t("onceStored")}

@@ -1,10 +1,9 @@
 "use client";
-import { ArrowLeft } from "lucide-react";
 import { useTranslations } from "next-intl";
-import Link from "next/link";
 import { useState } from "react";
 import type { ReactElement } from "react";
 import { QueryView } from "@/components/query/query-view";
+import { BackLink } from "@/components/shell/back-link";
 import { PageHeader } from "@/components/shell/page-header";
 import { Card, CardHeader } from "@/components/ui/card";
 import { Notice } from "@/components/ui/notice";
@@ -71,12 +70,7 @@ export function PolicyPage({ policyId }: { readonly policyId: string }): ReactEl
   const policy = found.data?.policies.find((one) => one.id === policyId);
   return (
     <>
-      <Link
-        href="/policies"
-        className="mb-3 inline-flex items-center gap-1.5 rounded-sm text-[0.8125rem] text-brand underline-offset-4 hover:underline"
-      >
-        <ArrowLeft aria-hidden className="size-4" /> {t("all")}
-      </Link>
+      <BackLink href="/policies" text={t("all")} />
       <PageHeader title={policy?.name ?? t("title")} lead={t("policyLead")} />
       <QueryView
         query={found}

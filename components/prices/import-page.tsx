@@ -1,13 +1,13 @@
 "use client";
-import { ArrowLeft, TriangleAlert } from "lucide-react";
+import { TriangleAlert } from "lucide-react";
 import { useTranslations } from "next-intl";
-import Link from "next/link";
 import { useRouter } from "next/navigation";
 import { useEffect, useRef, useState } from "react";
 import type { ReactElement } from "react";
 import { toast } from "sonner";
 import { ConsoleRequestError, newIdempotencyKey } from "@/components/query/console-fetch";
 import { useErrorText } from "@/components/query/use-error-text";
+import { BackLink } from "@/components/shell/back-link";
 import { PageHeader } from "@/components/shell/page-header";
 import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/card";
@@ -158,12 +158,7 @@ export function ImportPage({ timeZone }: { readonly timeZone: string }): ReactEl
 
   return (
     <>
-      <Link
-        href="/prices"
-        className="mb-3 inline-flex items-center gap-1.5 rounded-sm text-[0.8125rem] text-brand underline-offset-4 hover:underline"
-      >
-        <ArrowLeft aria-hidden className="size-4" /> {t("toPrices")}
-      </Link>
+      <BackLink href="/prices" text={t("toPrices")} />
       <PageHeader title={t("title")} lead={t("lead")} />
       <ol className="mb-4 flex flex-wrap gap-x-6 gap-y-1 text-[0.8125rem]">
         <Step number={1} text={t("stepSource")} isCurrent={seen === null} />

@@ -16,10 +16,12 @@ describe("rates as people read them", () => {
   });
 
   it("only tokens are told by the million", () => {
-    expect(shownRate("longContext.steps[0].inputPerToken", "0.000005")).toBe("5");
+    expect(shownRate("longContext.steps[0].inputPerToken", "0.000005")).toBe("5.00");
     expect(shownRate("images[0].perImage", "0.04")).toBe("0.04");
-    expect(shownRate("inputPerToken", "0.15")).toBe("150,000");
+    expect(shownRate("inputPerToken", "0.15")).toBe("150,000.00");
     expect(shownRate("perRequest", "1234567.0005")).toBe("1,234,567.0005");
+    expect(shownRate("inputPerToken", "0.000000075")).toBe("0.075");
+    expect(shownRate("longContext.steps[0].aboveTokens", "200000")).toBe("200,000");
     expect(shownRate("windows[0].hours", '{"from":"00:30"}')).toBe('{"from":"00:30"}');
   });
 

@@ -37,9 +37,22 @@ export function grouped(text: string): string {
   return match[2] === undefined ? whole : `${whole}.${match[2]}`;
 }
 
+/** Whether what stands at the path is money, not a count or a threshold: "images[0].perImage". */
+function isMoney(path: string): boolean {
+  return isOfToken(path) || /(?:^|\.)per[A-Z]\w*$/u.test(path);
+}
+
+/** At least two digits after the point, as money is written, so that the points of a column stand below each other. */
+function asMoney(text: string): string {
+  if (!/^[\d,]+(?:\.\d*)?$/u.test(text)) return text;
+  const [whole = "0", fraction = ""] = text.split(".");
+  return `${whole}.${fraction.padEnd(2, "0")}`;
+}
+
 /** As shown: tokens per million, else by the piece. */
 export function shownRate(path: string, text: string): string {
-  return grouped(isOfToken(path) ? perMillion(text) : text);
+  const shown = grouped(isOfToken(path) ? perMillion(text) : text);
+  return isMoney(path) ? asMoney(shown) : shown;
 }
 
 /** The columns of the table; what a row says besides is counted and listed apart. */

@@ -1,13 +1,13 @@
 "use client";
-import { ArrowLeft } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
-import Link from "next/link";
 import type { ReactElement, ReactNode } from "react";
 import { MoneyWithCode } from "@/components/format/figures";
-import { amountOfMeter, countText, moneyText, moneyWithCode } from "@/components/format/money";
-import { dateTimeText, durationText, logTimeText, zoneText } from "@/components/format/time";
+import { amountOfMeter, countText, exactMoneyText } from "@/components/format/money";
+import { dateTimeText, durationText, logTimeText, utcText, zoneText } from "@/components/format/time";
+import { BackLink } from "@/components/shell/back-link";
 import { Badge } from "@/components/ui/badge";
 import { Card, CardHeader } from "@/components/ui/card";
+import { CopyButton } from "@/components/ui/copy-button";
 import type { RequestAttempt, RequestDetail } from "@/lib/contracts/requests";
 import { REQUEST_DECISIONS } from "@/lib/contracts/requests";
 import { RefusalCard } from "./refusal-card";
@@ -33,12 +33,14 @@ function Facts({ detail }: { readonly detail: RequestDetail }): ReactElement {
     name !== null && l.has(`classes.${name as "core"}`) ? l(`classes.${name as "core"}`) : (name ?? "–");
   return (
     <Card>
-      <dl className="grid grid-cols-2 gap-x-6 gap-y-3 p-4 sm:grid-cols-3 sm:p-5 lg:grid-cols-6">
+      <dl className="grid grid-cols-2 gap-x-6 gap-y-3 p-4 sm:grid-cols-3 sm:p-5 lg:grid-cols-[auto_minmax(0,1.6fr)_repeat(4,minmax(0,1fr))]">
         <Fact label={t("fact.time")}>
-          <span className="figures">{dateTimeText(detail.atMs, locale, timeZone)}</span>
+          <time dateTime={new Date(detail.atMs).toISOString()} title={utcText(detail.atMs)} className="figures">
+            {dateTimeText(detail.atMs, locale, timeZone, "second")}
+          </time>
           <span className="block text-xs text-soft">{zoneText(detail.atMs, timeZone)}</span>
         </Fact>
-        <Fact label={t("fact.app")}>{detail.path.length === 0 ? "–" : detail.path.join(" / ")}</Fact>
+        <Fact label={t("fact.app")}>{detail.path.length === 0 ? "–" : detail.path.slice(1).join(" / ")}</Fact>
         <Fact label={t("fact.key")}>{detail.keyName ?? "–"}</Fact>
         <Fact label={t("fact.kind")}>
           {detail.environment !== null && b.has(`environments.${detail.environment as "test"}`)
@@ -65,6 +67,7 @@ function Arithmetic({
   const t = useTranslations("requests");
   const locale = useLocale();
   const converted = attempt.priceCurrency !== currency;
+  const exact = (nanos: string): string => `${currency}\u00a0${exactMoneyText(nanos, locale)}`;
   // Few prices have regional or speed factors; the others need no column of ones.
   const hasFactors = attempt.components.some((one) => one.multiplier !== undefined);
   const beforeAmount = hasFactors ? 4 : 3;
@@ -94,7 +97,7 @@ function Arithmetic({
               <td className="px-3 py-1.5 text-right">{one.rate}</td>
               {hasFactors ? <td className="px-3 py-1.5 text-right">{one.multiplier ?? "1"}</td> : null}
               <td className="py-1.5 pl-3 text-right">
-                {one.costNanos === "" ? "–" : moneyText(one.costNanos.split(".")[0] ?? "0", locale)}
+                {one.costNanos === "" ? "–" : exactMoneyText(one.costNanos.split(".")[0] ?? "0", locale)}
               </td>
             </tr>
           ))}
@@ -104,14 +107,14 @@ function Arithmetic({
             <td className="py-1.5 pr-3" colSpan={beforeAmount}>
               {t("cost.total")}
             </td>
-            <td className="py-1.5 pl-3 text-right">{moneyText(attempt.priceAmount, locale)}</td>
+            <td className="py-1.5 pl-3 text-right">{exactMoneyText(attempt.priceAmount, locale)}</td>
           </tr>
           {converted ? (
             <tr>
               <td className="pr-3 pb-1.5 font-normal text-soft" colSpan={beforeAmount}>
                 {t("cost.converted", { from: attempt.priceCurrency, to: currency, rate: attempt.fxRate ?? "–" })}
               </td>
-              <td className="pb-1.5 pl-3 text-right">{moneyWithCode(attempt.amount, currency, locale)}</td>
+              <td className="pb-1.5 pl-3 text-right">{exact(attempt.amount)}</td>
             </tr>
           ) : null}
         </tfoot>
@@ -134,7 +137,7 @@ function Lines({ attempt }: { readonly attempt: RequestAttempt }): ReactElement 
             <span className="text-soft">{` · ${line.budgetName ?? "–"} · ${line.p.slice(1)}`}</span>
           </span>
           <span className="shrink-0">
-            {amountOfMeter(line.a, line.m, locale)}
+            {line.m === "cost" ? exactMoneyText(line.a, locale) : amountOfMeter(line.a, line.m, locale)}
             {line.m === "cost" ? "" : ` ${b(`meters.${line.m}`)}`}
           </span>
         </li>
@@ -189,6 +192,7 @@ function Attempt({
   const outcomeText = useOutcomeText();
   const explain = useExplanation();
   const { currency, timeZone } = detail.organisation;
+  const exact = (nanos: string): string => `${currency}\u00a0${exactMoneyText(nanos, locale)}`;
   const decision = REQUEST_DECISIONS.find((one) => one === attempt.decision) ?? "pass";
   const { kind } = attempt;
   return (
@@ -216,12 +220,10 @@ function Attempt({
         <Arithmetic attempt={attempt} currency={currency} />
         <p className="figures mt-2 text-xs text-soft">
           {t("heldThen", {
-            held: moneyWithCode(attempt.heldAmount, currency, locale),
-            amount: moneyWithCode(attempt.amount, currency, locale),
+            held: exact(attempt.heldAmount),
+            amount: exact(attempt.amount),
           })}
-          {attempt.overageAmount === "0"
-            ? ""
-            : ` ${t("overage", { amount: moneyWithCode(attempt.overageAmount, currency, locale) })}`}
+          {attempt.overageAmount === "0" ? "" : ` ${t("overage", { amount: exact(attempt.overageAmount) })}`}
         </p>
       </Section>
       <Section title={t("section.lines", { currency })}>
@@ -238,16 +240,14 @@ export function RequestDetailView({ detail }: { readonly detail: RequestDetail }
   const t = useTranslations("requests");
   return (
     <>
-      <Link
-        href="/requests"
-        className="mb-3 inline-flex items-center gap-1.5 rounded-sm text-[0.8125rem] text-brand underline-offset-4 hover:underline"
-      >
-        <ArrowLeft aria-hidden className="size-4" /> {t("back")}
-      </Link>
+      <BackLink href="/requests" text={t("back")} />
       <div className="mb-5 flex flex-wrap items-end justify-between gap-3">
         <div className="min-w-0">
           <h1 className="text-[1.375rem] leading-tight font-semibold tracking-[-0.015em]">{t("detailTitle")}</h1>
-          <p className="mt-1 font-mono text-xs break-all text-soft">{detail.requestId}</p>
+          <p className="mt-1 flex items-center gap-1 font-mono text-xs break-all text-soft">
+            {detail.requestId}
+            <CopyButton text={detail.requestId} what={t("requestId")} />
+          </p>
         </div>
         {detail.attempts.length === 0 ? null : (
           <p className="text-right">

@@ -1,10 +1,10 @@
 "use client";
-import { Search } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useRef, useState } from "react";
+import { useState } from "react";
 import type { ReactElement } from "react";
 import { Button } from "@/components/ui/button";
-import { Input, Select } from "@/components/ui/field";
+import { Select } from "@/components/ui/field";
+import { SearchField } from "@/components/ui/search-field";
 import { REQUEST_DECISIONS } from "@/lib/contracts/requests";
 import type { RequestList, RequestListQuery } from "@/lib/contracts/requests";
 import { useDecisionText, useOutcomeText } from "./use-request-words";
@@ -33,39 +33,6 @@ const FILTER_CODES = [
   "deferred",
 ] as const;
 
-const TYPING_MS = 250;
-
-/** Asks after a word, not after every letter; the address changing by itself never overwrites what is being typed. */
-function SearchField({
-  value,
-  onChange,
-}: {
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}): ReactElement {
-  const t = useTranslations("requests");
-  const [text, setText] = useState(value);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  function type(next: string): void {
-    setText(next);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => onChange(next.trim()), TYPING_MS);
-  }
-  return (
-    <div className="relative col-span-2 min-w-56 flex-1 sm:max-w-xs">
-      <Search aria-hidden className="pointer-events-none absolute top-1/2 left-3 size-4 -translate-y-1/2 text-soft" />
-      <Input
-        type="search"
-        aria-label={t("search")}
-        placeholder={t("search")}
-        className="pl-9"
-        value={text}
-        onChange={(event) => type(event.target.value)}
-      />
-    </div>
-  );
-}
-
 export function RequestFilters({ query, list, onChange }: FiltersProps): ReactElement {
   const t = useTranslations("requests");
   const decisionText = useDecisionText();
@@ -75,7 +42,13 @@ export function RequestFilters({ query, list, onChange }: FiltersProps): ReactEl
   const outcomes = [...(list?.outcomes ?? []), ...FILTER_CODES];
   return (
     <div className="mb-3 grid grid-cols-2 gap-2 sm:flex sm:flex-wrap" role="search">
-      <SearchField key={clearings} value={query.q} onChange={(q) => onChange({ q })} />
+      <SearchField
+        key={clearings}
+        className="col-span-2 sm:max-w-xs"
+        label={t("search")}
+        value={query.q}
+        onChange={(q) => onChange({ q })}
+      />
       <Select
         aria-label={t("filter.app")}
         className="sm:w-auto sm:max-w-48"

@@ -3,7 +3,7 @@ import { useLocale, useTranslations } from "next-intl";
 import Link from "next/link";
 import { parseAsString, useQueryStates } from "nuqs";
 import type { ReactElement } from "react";
-import { Count, Money } from "@/components/format/figures";
+import { CallCost, Count } from "@/components/format/figures";
 import { durationText, logTimeText, zoneText } from "@/components/format/time";
 import { QueryView } from "@/components/query/query-view";
 import { PageHeader } from "@/components/shell/page-header";
@@ -47,11 +47,11 @@ function Row({
   const changed = row.modelServed !== null && row.modelServed !== row.modelRequested;
   const hasTokens = row.inputTokens !== null && row.outputTokens !== null;
   return (
-    <tr className="hover:bg-sunken/60 max-lg:block max-lg:py-2.5">
+    <tr className="hover:bg-sunken/60 max-lg:relative max-lg:block max-lg:py-2.5">
       <th scope="row" className={cn(cell, "figures font-normal whitespace-nowrap")}>
         <Link
           href={`/requests/${row.requestId}`}
-          className="block text-left font-medium text-brand underline-offset-4 hover:underline"
+          className="block text-left font-medium text-brand underline-offset-4 after:inset-0 hover:underline max-lg:after:absolute"
           title={row.requestId}
         >
           {logTimeText(row.atMs, locale, organisation.timeZone)}
@@ -92,7 +92,7 @@ function Row({
       </td>
       <td className={cn(cell, "text-right whitespace-nowrap max-lg:text-left")}>
         <span className="mr-1 text-xs text-soft lg:hidden">{organisation.currency}</span>
-        {row.amount === null ? <span className="text-soft">–</span> : <Money nanos={row.amount} />}
+        {row.amount === null ? <span className="text-soft">–</span> : <CallCost nanos={row.amount} />}
         {row.isEstimated ? <span className="text-xs text-warn-ink lg:block">{` ${t("estimated")}`}</span> : null}
       </td>
       <td className={cn(cell, "figures text-right whitespace-nowrap text-soft max-lg:hidden")}>

@@ -22,13 +22,14 @@ export function AccountMenu({ session }: { readonly session: SessionView }): Rea
   return (
     <Menu>
       <MenuTrigger asChild>
-        <Button variant="ghost" size="icon" aria-label={t("account", { name: session.userName })}>
+        <Button variant="ghost" size="icon">
           <span
             aria-hidden
             className="grid size-7 place-items-center rounded-full bg-brand-soft text-[0.6875rem] font-semibold text-brand-strong"
           >
             {initialsOf(session.userName)}
           </span>
+          <span className="sr-only">{t("account", { name: session.userName })}</span>
         </Button>
       </MenuTrigger>
       <MenuContent className="max-w-72">

@@ -23,7 +23,8 @@ const buttonVariants = cva(
         iconSm: "size-7 max-md:size-10",
       },
     },
-    compoundVariants: [{ variant: "link", className: "h-auto max-md:h-auto" }],
+    // A link in text takes no box of its own; on a phone it is still tall enough for a thumb.
+    compoundVariants: [{ variant: "link", className: "h-auto px-0 max-md:h-10" }],
     defaultVariants: { variant: "secondary", size: "md" },
   },
 );

@@ -38,17 +38,20 @@ export interface EmptyStateProps {
   readonly title: string;
   readonly body?: ReactNode;
   readonly action?: ReactNode;
+  /** Where nothing else names the page. */
+  readonly isPage?: boolean;
 }
 
 /** Says what would be here and why it is not. Three falling lines: the spillway at rest. */
-export function EmptyState({ title, body, action }: EmptyStateProps): ReactElement {
+export function EmptyState({ title, body, action, isPage = false }: EmptyStateProps): ReactElement {
+  const Title = isPage ? "h1" : "p";
   return (
     <div className="grid justify-items-center gap-2 px-6 py-10 text-center">
       <svg aria-hidden viewBox="0 0 48 24" className="h-8 w-16 text-line-strong" fill="none" stroke="currentColor">
         <path d="M2 5h15c9 0 9 7 18 7h11" strokeWidth="1.5" strokeLinecap="round" />
         <path d="M2 12h11c9 0 9 7 18 7h15" strokeWidth="1.5" strokeLinecap="round" opacity=".45" />
       </svg>
-      <p className="font-medium">{title}</p>
+      <Title className={isPage ? "text-lg font-semibold" : "font-medium"}>{title}</Title>
       {body === undefined ? null : <div className="max-w-md text-[0.8125rem] text-soft">{body}</div>}
       {action === undefined ? null : <div className="mt-2">{action}</div>}
     </div>

@@ -10,16 +10,22 @@ import { requirePermission } from "@/lib/console/session";
 import { apiKeyListQuery } from "@/lib/contracts/keys";
 import type { ApiKeyList } from "@/lib/contracts/keys";
 
+interface Props {
+  readonly searchParams: Promise<Readonly<Record<string, string | string[] | undefined>>>;
+}
+
 export async function generateMetadata(): Promise<Metadata> {
   return { title: (await getTranslations("keys"))("title") };
 }
 
-export default async function Page(): Promise<ReactElement> {
+export default async function Page({ searchParams }: Props): Promise<ReactElement> {
   const who = await requirePermission("key.read");
-  const query = apiKeyListQuery.parse({});
+  const parsed = apiKeyListQuery.safeParse(await searchParams);
+  const query = { ...(parsed.success ? parsed.data : apiKeyListQuery.parse({})), after: "" };
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   await client.prefetchInfiniteQuery({
-    queryKey: queryKeys.apiKeys(query),
+    // As the page asks: the place in the list is no part of it.
+    queryKey: queryKeys.apiKeys({ q: query.q, state: query.state }),
     queryFn: () => readApiKeys(services(), who, query),
     initialPageParam: "",
     getNextPageParam: (last: ApiKeyList) => last.next,
