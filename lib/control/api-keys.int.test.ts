@@ -104,6 +104,34 @@ describe("entitled consumers", () => {
   });
 });
 
+describe("the secret of a key that was made for others", () => {
+  const at = (consumerId: string, role: "developer" | "lead"): Principal => ({
+    userId: `usr_${role}`,
+    label: role,
+    memberships: [{ organisationId: org.organisationId, consumerId, role }],
+  });
+  const rotated = async (changes: object, by: Principal): Promise<string> => {
+    const { apiKey } = await make(changes);
+    const ref = { organisationId: org.organisationId, apiKeyId: apiKey.id };
+    return faultOf(rotateApiKey(deps, by, { ...ref, graceSeconds: 0 }));
+  };
+
+  test.each([{ isVip: true }, { trafficClass: "core" }, { entitledClasses: ["core"] }])(
+    "is not to be had by rotating it, where it escapes the ladder: %j",
+    async (changes) => {
+      expect(await rotated(changes, at(org.consumers.team, "developer"))).toBe("invalid_request trafficClass");
+      expect(await rotated(changes, at(org.consumers.team, "lead"))).toBe("done");
+    },
+  );
+
+  test("is not to be had by rotating it, where it books on nodes that are not one's own", async () => {
+    const changes = { entitledConsumers: [org.consumers.team] };
+    expect(await rotated(changes, at(org.consumers.app, "developer"))).toBe("not_found");
+    expect(await rotated(changes, at(org.consumers.team, "developer"))).toBe("done");
+    expect(await rotated({}, at(org.consumers.app, "developer"))).toBe("done");
+  });
+});
+
 test("documents written before scopes, regions and context windows existed are read with defaults", () => {
   expect(apiKeyDocument.parse(keyBefore)).toMatchObject({ scopes: [], entitledConsumers: [] });
   const model = modelDocument.parse(modelBefore);

@@ -46,11 +46,8 @@ export async function createApiKey(
     const app = found(await findConsumer(change.tx, organisationId, values.appId));
     if (app.kind !== "app" || app.archivedAt !== null) throw invalidFields({ appId: "not_an_app_in_use" });
     if (expiresAtMs !== null && expiresAtMs <= change.nowMs) throw invalidFields({ expiresAtMs: "in_the_past" });
-    const privileged = isVip || values.trafficClass === "core" || values.entitledClasses.includes("core");
-    if (privileged) await requirePrivilege(change, principal, values.appId);
-    // Calls are booked on whom they name: that takes the right to make keys there as well.
     const entitledConsumerIds = [...new Set(entitledConsumers)];
-    for (const consumerId of entitledConsumerIds) await change.require("key.write", consumerId);
+    await requireReach(change, principal, { ...values, isVip, entitledConsumerIds });
     const secret = makeSecret(deps, organisationId, values.environment);
     const row = {
       ...values,
@@ -81,6 +78,8 @@ export async function rotateApiKey(
   return changeOrganisation(deps, principal, organisationId, async (change) => {
     const before = await requireKey(change, organisationId, apiKeyId, "key.write");
     if (before.revokedAt !== null) throw new AppError("conflict", "The key was revoked");
+    // Who gets a secret could as well have made the key.
+    await requireReach(change, principal, before);
     const secret = makeSecret(deps, organisationId, before.environment);
     await insertApiKeySecret(change.tx, before, { ...secret.row, validUntil: null });
     await endOtherSecrets(change.tx, apiKeyId, secret.row.hash, new Date(change.nowMs + graceSeconds * 1000));
@@ -145,6 +144,15 @@ export async function requireKey(
   const key = found(await findApiKey(change.tx, organisationId, apiKeyId));
   await change.require(action, key.appId);
   return key;
+}
+
+type Reach = Pick<ApiKey, "appId" | "isVip" | "trafficClass" | "entitledClasses" | "entitledConsumerIds">;
+
+/** What a key opens beyond its app takes a right of its own: to escape the ladder, to book on other nodes. */
+async function requireReach(change: Change, principal: Principal, key: Reach): Promise<void> {
+  const isPrivileged = key.isVip || key.trafficClass === "core" || key.entitledClasses.includes("core");
+  if (isPrivileged) await requirePrivilege(change, principal, key.appId);
+  for (const consumerId of key.entitledConsumerIds) await change.require("key.write", consumerId);
 }
 
 async function requirePrivilege(change: Change, principal: Principal, appId: string): Promise<void> {
