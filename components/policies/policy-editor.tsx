@@ -76,8 +76,15 @@ function DocumentText({
   );
 }
 
+interface PublishOptions {
+  readonly note: string;
+  readonly isConfirmed: boolean;
+  /** false: stored for a rollout. */
+  readonly activate: boolean;
+}
+
 function usePublish(policy: PolicyView): {
-  readonly publish: (document: PolicyDocument, note: string, isConfirmed: boolean) => Promise<void>;
+  readonly publish: (document: PolicyDocument, options: PublishOptions) => Promise<void>;
   readonly isPending: boolean;
   readonly error: Error | null;
 } {
@@ -101,17 +108,18 @@ function usePublish(policy: PolicyView): {
     }
   };
   return {
-    publish: async (document, note, confirmSuspicious) => {
-      const body = { document, note: note.trim() === "" ? null : note.trim(), confirmSuspicious };
+    publish: async (document, { note, isConfirmed, activate }) => {
+      const said = note.trim() === "" ? null : note.trim();
+      const body = { document, note: said, activate, confirmSuspicious: isConfirmed };
       try {
         await write.mutateAsync({ path: `/api/console/policies/${id}/versions`, method: "POST", body });
       } catch {
         // Told beside the button.
         return;
       }
-      toast.success(t("published"), {
+      toast.success(t(activate ? "published" : "stored"), {
         duration: 10_000,
-        ...(activeVersionId === null
+        ...(activeVersionId === null || !activate
           ? {}
           : { action: { label: c("undo"), onClick: () => void undo(activeVersionId) } }),
       });
@@ -119,6 +127,35 @@ function usePublish(policy: PolicyView): {
     isPending: write.isPending,
     error: write.error,
   };
+}
+
+/** For whom the new version holds from now on: everybody, or nobody until its rollout is started. */
+function Force({
+  isStored,
+  isOpen,
+  onChange,
+}: {
+  readonly isStored: boolean;
+  /** A rollout is open: nothing else can be put in force. */
+  readonly isOpen: boolean;
+  readonly onChange: (wantsRollout: boolean) => void;
+}): ReactElement {
+  const t = useTranslations("policies");
+  return (
+    <fieldset>
+      <legend className="mb-1 text-[0.8125rem] font-medium">{t("force")}</legend>
+      <Choice
+        type="radio"
+        name="force"
+        label={t("forceNow")}
+        {...(isOpen ? { hint: t("forceBlocked") } : {})}
+        disabled={isOpen}
+        checked={!isStored}
+        onChange={() => onChange(false)}
+      />
+      <Choice type="radio" name="force" label={t("forceRollout")} checked={isStored} onChange={() => onChange(true)} />
+    </fieldset>
+  );
 }
 
 export function PolicyEditor({ list, policy, base }: EditorProps): ReactElement {
@@ -130,6 +167,8 @@ export function PolicyEditor({ list, policy, base }: EditorProps): ReactElement 
   const [text, setText] = useState<string | null>(null);
   const [note, setNote] = useState("");
   const [isConfirmed, setConfirmed] = useState(false);
+  const [wantsRollout, setWantsRollout] = useState(false);
+  const isStored = wantsRollout || policy.rollout !== null;
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [errors]);
@@ -153,7 +192,7 @@ export function PolicyEditor({ list, policy, base }: EditorProps): ReactElement 
 
   function submit(): void {
     setErrors(checked.ok ? {} : checked.errors);
-    if (checked.ok && !isPending) void publish(checked.document, note, isConfirmed);
+    if (checked.ok && !isPending) void publish(checked.document, { note, isConfirmed, activate: !isStored });
   }
 
   return (
@@ -212,6 +251,7 @@ export function PolicyEditor({ list, policy, base }: EditorProps): ReactElement 
               <Input {...attributes} value={note} maxLength={500} onChange={(event) => setNote(event.target.value)} />
             )}
           </Field>
+          <Force isStored={isStored} isOpen={policy.rollout !== null} onChange={setWantsRollout} />
           {asksToConfirm || isConfirmed ? (
             <Notice tone="warn" role="alert">
               <Choice
@@ -229,7 +269,9 @@ export function PolicyEditor({ list, policy, base }: EditorProps): ReactElement 
           )}
           <div className="flex justify-end">
             <Button type="submit" variant="primary" disabled={isPending}>
-              {isPending ? t("publishing") : t("publish", { number: (policy.versions[0]?.number ?? 0) + 1 })}
+              {isPending
+                ? t("publishing")
+                : t(isStored ? "storeAs" : "publish", { number: (policy.versions[0]?.number ?? 0) + 1 })}
             </Button>
           </div>
         </div>

@@ -11,6 +11,7 @@ import { SkeletonCards } from "@/components/ui/skeleton";
 import type { PolicyList, PolicyVersionView, PolicyView } from "@/lib/contracts/policies";
 import { PolicyChanges } from "./policy-changes";
 import { PolicyEditor } from "./policy-editor";
+import { RolloutCard } from "./rollout-card";
 import { TargetCard } from "./target-card";
 import { activeVersionOf, usePolicies } from "./use-policies";
 import { VersionList } from "./version-list";
@@ -23,11 +24,6 @@ function Policy({ list, policy }: { readonly list: PolicyList; readonly policy: 
   return (
     <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_22rem]">
       <div className="grid gap-4">
-        {policy.rollout === null ? null : (
-          <Notice tone="warn">
-            {t("rolloutNotice", { number: policy.rollout.versionNumber, percent: policy.rollout.percent })}
-          </Notice>
-        )}
         {from === null ? null : <Notice>{t("editingFrom", { number: from.number })}</Notice>}
         {list.canWrite ? (
           <PolicyEditor
@@ -46,6 +42,7 @@ function Policy({ list, policy }: { readonly list: PolicyList; readonly policy: 
         )}
       </div>
       <div className="grid gap-4">
+        <RolloutCard list={list} policy={policy} />
         <VersionList
           list={list}
           policy={policy}

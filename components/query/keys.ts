@@ -11,6 +11,8 @@ export const queryKeys = {
   providers: ["providers"] as const,
   tokenIssuers: ["token-issuers"] as const,
   policies: ["policies"] as const,
+  rolloutHistory: (policyId: string) => ["rollouts", policyId, "history"] as const,
+  policyReplay: (policyId: string, versionId: string) => ["rollouts", policyId, "replay", versionId] as const,
   priceBook: (at: string) => ["prices", "book", at] as const,
   priceHistory: (modelId: string) => ["prices", "history", modelId] as const,
   priceImports: ["prices", "imports"] as const,
