@@ -1,9 +1,11 @@
 "use client";
+import { Download } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import Link from "next/link";
 import { parseAsString, useQueryStates } from "nuqs";
 import type { ReactElement } from "react";
 import { CallCost, Count } from "@/components/format/figures";
+import { countText } from "@/components/format/money";
 import { durationText, logTimeText, zoneText } from "@/components/format/time";
 import { QueryView } from "@/components/query/query-view";
 import { PageHeader } from "@/components/shell/page-header";
@@ -12,7 +14,7 @@ import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/card";
 import { cn } from "@/components/ui/cn";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { requestListQuery } from "@/lib/contracts/requests";
+import { EXPORT_MAX_ROWS, requestListQuery } from "@/lib/contracts/requests";
 import type { RequestList, RequestListQuery, RequestRow } from "@/lib/contracts/requests";
 import { RequestFilters } from "./request-filters";
 import { useRequests } from "./use-requests";
@@ -127,6 +129,24 @@ function LogTable({ list, rows }: { readonly list: RequestList; readonly rows: r
   );
 }
 
+/** A plain link: the browser saves what it gets, and says itself when it cannot. */
+function ExportLink({ query }: { readonly query: RequestListQuery }): ReactElement {
+  const t = useTranslations("requestExport");
+  const locale = useLocale();
+  const filters = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""));
+  return (
+    <Button asChild>
+      <a
+        download
+        href={`/api/console/requests/export?${filters.toString()}`}
+        title={t("hint", { count: countText(EXPORT_MAX_ROWS, locale) })}
+      >
+        <Download aria-hidden /> {t("action")}
+      </a>
+    </Button>
+  );
+}
+
 export function RequestsPage(): ReactElement {
   const t = useTranslations("requests");
   const c = useTranslations("common");
@@ -145,6 +165,7 @@ export function RequestsPage(): ReactElement {
             ? t("lead")
             : `${t("lead")} ${zoneText(list.rows[0]?.atMs ?? 0, list.organisation.timeZone)}`
         }
+        actions={rows.length === 0 ? undefined : <ExportLink query={query} />}
       />
       <RequestFilters query={query} list={list} onChange={setQuery} />
       <QueryView

@@ -10,6 +10,7 @@ import { createConsoleServices } from "@/lib/wiring/console";
 import type { ConsoleServices } from "@/lib/wiring/console";
 import { readOverview } from "./overview";
 import type { ConsolePrincipal } from "./principal";
+import { EXPORT_COLUMNS, exportRequests } from "./request-export";
 import { readRequest, readRequests } from "./requests";
 
 let control: TestControl;
@@ -68,6 +69,28 @@ describe("requests", () => {
     }
     expect(seen).toHaveLength(120);
     expect([...seen].sort()).toEqual([...made].sort());
+  });
+
+  it("are all in the file that they are saved to, under the filters of the page and for no stranger", async () => {
+    const org = await createTestOrganisation(control, {});
+    const nowMs = services.clock.nowMs();
+    const made: string[] = [];
+    for (let index = 0; index < 60; index += 1) made.push(await refuse(org, nowMs - index));
+    await refuse(org, nowMs, "=PROTECTED_RUNG");
+    const linesFor = async (who: ConsolePrincipal, filter = query): Promise<string[]> => {
+      let file = "";
+      for await (const piece of exportRequests(services, who, filter, (column) => column)) file += piece;
+      return file.trimEnd().split("\r\n");
+    };
+    const who = await personAt(org.organisationId, org.consumers.root, "auditor");
+    const [head, ...rows] = await linesFor(who, { ...query, outcome: "TEAM_BUDGET_EXHAUSTED" });
+    expect(head).toBe(`\uFEFF${EXPORT_COLUMNS.join(",")}`);
+    expect(rows.map((row) => row.split(",")[2])).toEqual(made);
+    // Nothing is known of what a refused call would have cost.
+    expect(rows[0]).toMatch(/,sandbox-large,,refused,TEAM_BUDGET_EXHAUSTED,,,USD,,,,429,false$/u);
+    expect((await linesFor(who)).filter((row) => row.includes(",'=PROTECTED_RUNG,"))).toHaveLength(1);
+    const other = await createTestOrganisation(control, {});
+    expect(await linesFor(await personAt(other.organisationId, other.consumers.root, "owner"))).toHaveLength(1);
   });
 
   it("look missing to those who may not see the app", async () => {

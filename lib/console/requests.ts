@@ -69,6 +69,7 @@ export async function readRequests(
   services: ConsoleServices,
   who: ConsolePrincipal,
   query: RequestListQuery,
+  limit = PAGE_SIZE,
 ): Promise<RequestList> {
   const sql = services.db.pool;
   const { organisation } = who;
@@ -84,15 +85,15 @@ export async function readRequests(
     outcome: query.outcome,
     sinceMs: idMs === undefined ? services.clock.nowMs() - LOG_DAYS * DAY_MS : idMs - ID_TOLERANCE_MS,
     before: parseCursor(query.after),
-    limit: PAGE_SIZE + 1,
+    limit: limit + 1,
   });
-  const page = found.slice(0, PAGE_SIZE);
+  const page = found.slice(0, limit);
   const [keys, models] = await Promise.all([
     listKeyNames(sql, organisation.id, [...new Set(page.flatMap((row) => row.apiKeyId ?? []))]),
     listModelNames(sql, organisation.id),
   ]);
   const keyNames = new Map(keys.map((key) => [key.id, key.name]));
-  const last = found.length > PAGE_SIZE ? page.at(-1) : undefined;
+  const last = found.length > limit ? page.at(-1) : undefined;
   return {
     organisation: toOrganisationView(organisation),
     rows: page.map((row) => toRow(row, tree, keyNames)),

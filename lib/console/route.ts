@@ -124,6 +124,55 @@ export function readRoute<Query extends z.ZodType, Answer extends z.ZodType, Par
   };
 }
 
+/** A file that a GET gives. Its first piece is made before anything is sent, so that a refusal is still an answer like others. */
+export interface Download {
+  readonly fileName: string;
+  readonly pieces: AsyncGenerator<string>;
+}
+
+/** A GET of a file in CSV, sent as it is made. */
+export function downloadRoute<Query extends z.ZodType>(
+  route: { readonly action: Action; readonly query: Query },
+  read: (call: ReadCall<Record<string, never>, z.output<Query>>) => Promise<Download>,
+): Handler<Record<string, never>> {
+  return async (request, context) => {
+    const requestId = newId("req", getConsoleServices().clock.nowMs());
+    try {
+      const who = await permitted(route.action);
+      const query = parsed(route.query, Object.fromEntries(new URL(request.url).searchParams));
+      const { fileName, pieces } = await read({ who, params: await context.params, query });
+      return new Response(await streamOf(pieces), {
+        headers: {
+          "content-type": "text/csv; charset=utf-8",
+          "content-disposition": `attachment; filename="${fileName}"`,
+          "cache-control": "no-store",
+          "x-request-id": requestId,
+        },
+      });
+    } catch (error) {
+      return failure(error, requestId);
+    }
+  };
+}
+
+async function streamOf(pieces: AsyncGenerator<string>): Promise<ReadableStream<Uint8Array>> {
+  const encoder = new TextEncoder();
+  let next = await pieces.next();
+  return new ReadableStream({
+    pull: async (controller) => {
+      if (next.done === true) {
+        controller.close();
+        return;
+      }
+      controller.enqueue(encoder.encode(next.value));
+      next = await pieces.next();
+    },
+    cancel: async () => {
+      await pieces.return(undefined);
+    },
+  });
+}
+
 interface WriteContract<Input extends z.ZodType, Answer extends z.ZodType> {
   readonly input: Input;
   readonly answer: Answer;

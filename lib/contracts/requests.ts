@@ -19,6 +19,9 @@ export const requestListQuery = z.object({
 });
 export type RequestListQuery = z.infer<typeof requestListQuery>;
 
+/** Of one CSV file. Somebody who needs more narrows the filter; a spreadsheet is no place for a whole ledger. */
+export const EXPORT_MAX_ROWS = 50_000;
+
 export const requestRow = z.object({
   requestId: z.string(),
   attempt: z.int(),
