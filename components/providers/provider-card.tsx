@@ -1,5 +1,5 @@
 "use client";
-import { Pencil, Plug, Plus } from "lucide-react";
+import { Gauge, Pencil, Plug, Plus } from "lucide-react";
 import { useLocale, useTranslations } from "next-intl";
 import type { ReactElement } from "react";
 import { dateText } from "@/components/format/time";
@@ -9,6 +9,7 @@ import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/card";
 import { Notice } from "@/components/ui/notice";
 import type { ProviderList, ProviderView } from "@/lib/contracts/models";
+import { ProviderLimits } from "./provider-limits";
 import { DeploymentTable } from "./deployment-table";
 import type { ProviderPanel } from "./provider-panel";
 import { TestResult } from "./test-result";
@@ -61,27 +62,38 @@ export function ProviderCard({ list, provider, onOpen }: CardProps): ReactElemen
           </h2>
           <Facts provider={provider} timeZone={list.organisation.timeZone} />
         </div>
-        {canWrite ? (
-          <div className="flex flex-wrap gap-2">
-            <Button size="sm" disabled={test.isPending} onClick={() => test.mutate()}>
-              <Plug aria-hidden /> {t(test.isPending ? "testing" : "testAction")}
-            </Button>
+        <div className="flex flex-wrap gap-2">
+          {list.canBudget ? (
             <Button
               size="sm"
-              aria-label={t("editOf", { name: provider.name })}
-              onClick={() => onOpen({ kind: "provider", provider })}
+              aria-label={t("addLimitTo", { name: provider.name })}
+              onClick={() => onOpen({ kind: "limit", provider, budget: null })}
             >
-              <Pencil aria-hidden /> {t("edit")}
+              <Gauge aria-hidden /> {t("addLimit")}
             </Button>
-            <Button
-              size="sm"
-              aria-label={t("addDeploymentTo", { name: provider.name })}
-              onClick={() => onOpen({ kind: "deployment", provider, deployment: null })}
-            >
-              <Plus aria-hidden /> {t("addDeployment")}
-            </Button>
-          </div>
-        ) : null}
+          ) : null}
+          {canWrite ? (
+            <>
+              <Button size="sm" disabled={test.isPending} onClick={() => test.mutate()}>
+                <Plug aria-hidden /> {t(test.isPending ? "testing" : "testAction")}
+              </Button>
+              <Button
+                size="sm"
+                aria-label={t("editOf", { name: provider.name })}
+                onClick={() => onOpen({ kind: "provider", provider })}
+              >
+                <Pencil aria-hidden /> {t("edit")}
+              </Button>
+              <Button
+                size="sm"
+                aria-label={t("addDeploymentTo", { name: provider.name })}
+                onClick={() => onOpen({ kind: "deployment", provider, deployment: null })}
+              >
+                <Plus aria-hidden /> {t("addDeployment")}
+              </Button>
+            </>
+          ) : null}
+        </div>
       </header>
       {test.data === undefined && test.error === null ? null : (
         <div className="px-4 pb-3 sm:px-5">
@@ -94,6 +106,12 @@ export function ProviderCard({ list, provider, onOpen }: CardProps): ReactElemen
           )}
         </div>
       )}
+      <ProviderLimits
+        list={list}
+        provider={provider}
+        onEdit={(budget) => onOpen({ kind: "limit", provider, budget })}
+        onRemove={(budget) => onOpen({ kind: "limitRemoval", provider, budget })}
+      />
       <div className="border-t lg:px-2 lg:pb-1">
         {provider.deployments.length === 0 ? (
           <p className="px-4 py-3 text-[0.8125rem] text-soft sm:px-5 lg:px-3">{t("noDeployments")}</p>

@@ -11,6 +11,7 @@ import { Notice } from "@/components/ui/notice";
 import { SkeletonCards } from "@/components/ui/skeleton";
 import type { ProviderList } from "@/lib/contracts/models";
 import { DeploymentDrawer } from "./deployment-drawer";
+import { LimitDrawer, RemoveLimitDialog } from "./limit-drawer";
 import { ProviderCard } from "./provider-card";
 import { ProviderDrawer } from "./provider-drawer";
 import type { ProviderPanel } from "./provider-panel";
@@ -26,11 +27,16 @@ function Panel({
   readonly onClose: () => void;
 }): ReactElement | null {
   if (panel === null) return null;
-  return panel.kind === "provider" ? (
-    <ProviderDrawer list={list} provider={panel.provider} onClose={onClose} />
-  ) : (
-    <DeploymentDrawer list={list} provider={panel.provider} deployment={panel.deployment} onClose={onClose} />
-  );
+  switch (panel.kind) {
+    case "provider":
+      return <ProviderDrawer list={list} provider={panel.provider} onClose={onClose} />;
+    case "deployment":
+      return <DeploymentDrawer list={list} provider={panel.provider} deployment={panel.deployment} onClose={onClose} />;
+    case "limit":
+      return <LimitDrawer list={list} provider={panel.provider} budget={panel.budget} onClose={onClose} />;
+    case "limitRemoval":
+      return <RemoveLimitDialog provider={panel.provider} budget={panel.budget} onClose={onClose} />;
+  }
 }
 
 export function ProvidersPage(): ReactElement {

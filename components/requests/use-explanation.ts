@@ -95,6 +95,10 @@ export function useExplanation(): Explain {
   const because = useBecause();
   const standing = useStanding();
   const note = useNote();
+  const spent = (explanation: Explanation): string | undefined => {
+    const names = explanation?.spentTargets ?? [];
+    return names.length === 0 ? undefined : t("spentTargets", { names: names.join(", ") });
+  };
   return {
     ofAttempt: (attempt, detail) => {
       const { currency } = detail.organisation;
@@ -113,6 +117,7 @@ export function useExplanation(): Explain {
         standing(explanation, currency),
         attempt.savedAmount === "0" ? undefined : t("saved", { amount: saved }),
         attempt.isOverflow ? t("overflow") : undefined,
+        spent(explanation),
         explanation?.ignoredClass == null ? undefined : t("ignoredClass", { name: explanation.ignoredClass }),
         attempt.outcome === "ok" ? undefined : t("ended", { outcome: outcomeText(attempt.outcome) }),
         attempt.isEstimated ? t("estimated") : undefined,
@@ -124,6 +129,7 @@ export function useExplanation(): Explain {
           ? [
               t("refused", { reason: outcomeText(refusal.code), model: detail.modelRequested ?? "–" }),
               refusal.detail === null ? undefined : t("detail", { detail: refusal.detail }),
+              spent(refusal.explanation),
               because(refusal.explanation, 0, true),
               standing(refusal.explanation, detail.organisation.currency),
             ]

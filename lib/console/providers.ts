@@ -24,7 +24,7 @@ import { isPermitted } from "./principal";
 import type { ConsolePrincipal } from "./principal";
 import type { WriteCall } from "./route";
 import { services } from "./services";
-import { toOrganisationView } from "./snapshot";
+import { readSnapshot, toOrganisationView } from "./snapshot";
 import type { WithId } from "./writes";
 
 type NoParams = Record<string, never>;
@@ -40,11 +40,14 @@ export function toModelView({ id, name, kind, maxOutputTokens, contextTokens, is
 export async function readProviders(who: ConsolePrincipal): Promise<ProviderList> {
   const { db, clock } = services();
   const { id: organisationId } = who.organisation;
-  const [rows, deployments, models] = await Promise.all([
+  const [rows, deployments, models, { states }] = await Promise.all([
     listProviders(db.prisma, organisationId),
     listDeployments(db.prisma, organisationId),
     listModels(db.prisma, organisationId),
+    readSnapshot(services(), who.organisation),
   ]);
+  const budgets = isPermitted(who, "budget.read", [organisationId]) ? states.views : [];
+  const deployedAt = new Map(deployments.map((one) => [one.id, one.providerId]));
   const names = new Map(models.map((model) => [model.id, model.name]));
   return {
     organisation: toOrganisationView(who.organisation),
@@ -62,9 +65,11 @@ export async function readProviders(who: ConsolePrincipal): Promise<ProviderList
           modelName: names.get(facts.modelId) ?? facts.modelId,
           disabled: disabledAt !== null,
         })),
+      budgets: budgets.filter((one) => one.providerId === id || deployedAt.get(one.deploymentId ?? "") === id),
     })),
     models: models.map(toModelView),
     canWrite: isPermitted(who, "model.write", [organisationId]),
+    canBudget: isPermitted(who, "budget.write", [organisationId]),
   };
 }
 

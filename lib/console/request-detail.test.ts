@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { componentNanos, toExplanation } from "./request-detail";
 
-const names = new Map([["bud_1", { name: "Month", consumerName: "Support", meter: "cost" }]]);
+const names = {
+  budgets: new Map([["bud_1", { name: "Month", consumerName: "Support", meter: "cost" }]]),
+  targets: new Map([["prv_1", "Main account"]]),
+};
 
 describe("what the gateway wrote about its decision", () => {
   it("is read field by field from a settled call", () => {
@@ -30,6 +33,13 @@ describe("what the gateway wrote about its decision", () => {
       heldAmount: "0",
       limitAmount: "30000000",
       ignoredClass: "core",
+      spentTargets: [],
+    });
+  });
+
+  it("names the providers that were passed over, by their ids where they are gone", () => {
+    expect(toExplanation({ spentTargets: ["prv_1", "prv_gone", 7] }, names)).toMatchObject({
+      spentTargets: ["Main account", "prv_gone"],
     });
   });
 

@@ -5,11 +5,15 @@ import type { DeferredCallRow, LedgerRow, RefusalRow } from "@/lib/db/console-re
 import { DEFERRED_STATES, isDeferredId } from "@/lib/domain/deferred-call";
 import { chargedLine, costComponent, tokenUsage } from "@/lib/domain/usage-event";
 
-/** By budget id. */
-export type BudgetNames = ReadonlyMap<
-  string,
-  { readonly name: string; readonly consumerName: string | null; readonly meter: string }
->;
+/** What ids in the books are called; what is gone is missing. */
+export interface Names {
+  readonly budgets: ReadonlyMap<
+    string,
+    { readonly name: string; readonly consumerName: string | null; readonly meter: string }
+  >;
+  /** Of providers and deployments. */
+  readonly targets: ReadonlyMap<string, string>;
+}
 
 const componentsSchema = z.array(costComponent.extend({ kind: z.string() }));
 const linesSchema = z.array(chargedLine);
@@ -44,6 +48,11 @@ function textOf(source: Readonly<Record<string, unknown>>, name: string): string
   return typeof value === "string" && value !== "" ? value : null;
 }
 
+function textsOf(source: Readonly<Record<string, unknown>>, name: string): string[] {
+  const value = source[name];
+  return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : [];
+}
+
 function numberOf(source: Readonly<Record<string, unknown>>, name: string): number | null {
   const value = source[name];
   return typeof value === "number" && Number.isFinite(value) ? value : null;
@@ -56,16 +65,16 @@ function amountOf(source: Readonly<Record<string, unknown>>, name: string): stri
 
 /**
  * Reads what the gateway wrote: with a settled call `plan, rungBasisPoints, rungName, ratioBasisPoints, budgetId, ladder,
- * settled, held, limit, ignoredClass`, with a refusal the same but plan, ladder and ignoredClass. null when it wrote nothing that can be told. `budgetId`: known from elsewhere.
+ * settled, held, limit, ignoredClass, spentTargets`, with a refusal the same but plan, ladder and ignoredClass. null when it wrote nothing that can be told. `budgetId`: known from elsewhere.
  */
 export function toExplanation(
   value: unknown,
-  names: BudgetNames,
+  names: Names,
   budgetId: string | null = null,
 ): DecisionExplanation | null {
   const source = record(value);
   const id = textOf(source, "budgetId") ?? budgetId;
-  const known = id === null ? undefined : names.get(id);
+  const known = id === null ? undefined : names.budgets.get(id);
   const explanation: DecisionExplanation = {
     budgetId: id,
     budgetName: known?.name ?? null,
@@ -79,11 +88,13 @@ export function toExplanation(
     heldAmount: amountOf(source, "held"),
     limitAmount: amountOf(source, "limit"),
     ignoredClass: textOf(source, "ignoredClass"),
+    spentTargets: textsOf(source, "spentTargets").map((target) => names.targets.get(target) ?? target),
   };
-  return Object.values(explanation).every((entry) => entry === null) ? null : explanation;
+  const isEmpty = (entry: unknown): boolean => entry === null || (Array.isArray(entry) && entry.length === 0);
+  return Object.values(explanation).every(isEmpty) ? null : explanation;
 }
 
-export function toAttempt(row: LedgerRow, names: BudgetNames): RequestAttempt {
+export function toAttempt(row: LedgerRow, names: Names): RequestAttempt {
   const components = componentsSchema.safeParse(row.components);
   const lines = linesSchema.safeParse(row.lines);
   const usage = tokenUsage.partial().safeParse(row.usage);
@@ -116,8 +127,8 @@ export function toAttempt(row: LedgerRow, names: BudgetNames): RequestAttempt {
     overageAmount: row.overageAmount,
     lines: (lines.success ? lines.data : []).map((line) => ({
       ...line,
-      budgetName: names.get(line.b)?.name ?? null,
-      consumerName: names.get(line.b)?.consumerName ?? null,
+      budgetName: names.budgets.get(line.b)?.name ?? null,
+      consumerName: names.budgets.get(line.b)?.consumerName ?? null,
     })),
     latencyMs: row.latencyMs,
     firstByteMs: row.firstByteMs,
@@ -129,7 +140,7 @@ export function toAttempt(row: LedgerRow, names: BudgetNames): RequestAttempt {
 /** `deferral`: how the call stands that this note says was taken for later. */
 export function toRefusal(
   row: RefusalRow,
-  names: BudgetNames,
+  names: Names,
   deferral: DeferredCallRow | undefined,
 ): NonNullable<RequestDetail["refusal"]> {
   const source = record(row.explanation);

@@ -11,12 +11,14 @@ import {
 } from "@/lib/db/console-requests";
 import type { LedgerRow, RefusalRow, RequestCursor, RequestLogRow } from "@/lib/db/console-requests";
 import { listLiveBudgets } from "@/lib/db/console-budgets";
+import { listDeployments } from "@/lib/db/models";
+import { listProviders } from "@/lib/db/providers";
 import { AppError } from "@/lib/domain/fault";
 import { idTimeMs } from "@/lib/domain/ids";
 import { OUTCOMES } from "@/lib/domain/usage-event";
 import type { ConsoleServices } from "@/lib/wiring/console";
 import { deferredIdOf, toAttempt, toRefusal } from "./request-detail";
-import type { BudgetNames } from "./request-detail";
+import type { Names } from "./request-detail";
 import type { ConsolePrincipal } from "./principal";
 import { readTree, toOrganisationView } from "./snapshot";
 import { chainOf, visibleAppIds, visibleTree } from "./tree";
@@ -106,7 +108,19 @@ export async function readRequests(
   };
 }
 
-function namesOfBudgets(tree: ConsumerTree, budgets: Awaited<ReturnType<typeof listLiveBudgets>>): BudgetNames {
+async function namesOfTargets({ db }: ConsoleServices, organisationId: string): Promise<Names["targets"]> {
+  const [providers, deployments] = await Promise.all([
+    listProviders(db.prisma, organisationId),
+    listDeployments(db.prisma, organisationId),
+  ]);
+  const names = new Map(providers.map(({ id, name }) => [id, name]));
+  for (const { id, providerId, upstreamModel } of deployments) {
+    names.set(id, `${names.get(providerId) ?? providerId} · ${upstreamModel}`);
+  }
+  return names;
+}
+
+function namesOfBudgets(tree: ConsumerTree, budgets: Awaited<ReturnType<typeof listLiveBudgets>>): Names["budgets"] {
   return new Map(
     budgets.map((budget) => [
       budget.id,
@@ -137,18 +151,19 @@ export async function readRequest(
     fromMs: atMs - ID_TOLERANCE_MS,
     toMs: atMs + ID_TOLERANCE_MS,
   };
-  const [tree, entries, refusal, budgets] = await Promise.all([
+  const [tree, entries, refusal, budgets, targets] = await Promise.all([
     readTree(services, organisation.id),
     listEntriesOfRequest(sql, address),
     findRefusalOfRequest(sql, address),
     listLiveBudgets(sql, organisation.id),
+    namesOfTargets(services, organisation.id),
   ]);
   const subject = subjectOf(entries[0], refusal);
   if (subject === undefined) throw missing;
   const visible = visibleTree(tree, who.principal, "request.read");
   if (!visible.seesAll && (subject.appId === null || !visible.has(subject.appId))) throw missing;
   const keys = subject.apiKeyId === null ? [] : await listKeyNames(sql, organisation.id, [subject.apiKeyId]);
-  const names = namesOfBudgets(tree, budgets);
+  const names = { budgets: namesOfBudgets(tree, budgets), targets };
   const deferredId = refusal === undefined ? null : deferredIdOf(refusal);
   const deferral = deferredId === null ? undefined : await findDeferredCall(sql, organisation.id, deferredId);
   return {

@@ -1,7 +1,7 @@
 /** The console's writes: each hands one checked input to one use case and answers with what Undo needs. */
 import "server-only";
 import { createApiKey, revokeApiKey, rotateApiKey } from "@/lib/control/api-keys";
-import { createBudget, freezeBudget, unfreezeBudget, updateBudget } from "@/lib/control/budgets";
+import { archiveBudget, createBudget, freezeBudget, unfreezeBudget, updateBudget } from "@/lib/control/budgets";
 import type { BudgetResult } from "@/lib/control/budgets";
 import { createFirstOrganisation } from "@/lib/control/first-organisation";
 import { grantBudget } from "@/lib/control/grants";
@@ -42,6 +42,12 @@ export async function writeBudget(call: WriteCall<WithId, UpdateBudgetInput>): P
   const { principal, organisation } = call.who;
   const ref = { organisationId: organisation.id, budgetId: call.params.id };
   return toWriteResult(await updateBudget(controlFor("budget.update", call), principal, { ...call.input, ...ref }));
+}
+
+export async function writeBudgetRemoval(call: WriteCall<WithId, unknown>): Promise<WriteResult> {
+  const { principal, organisation } = call.who;
+  const ref = { organisationId: organisation.id, budgetId: call.params.id };
+  return toWriteResult(await archiveBudget(controlFor("budget.archive", call), principal, ref));
 }
 
 export async function writeFreeze(call: WriteCall<WithId, FreezeBudgetInput>): Promise<WriteResult> {

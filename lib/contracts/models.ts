@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { PROVIDER_KINDS } from "@/lib/domain/provider-kinds";
 import { MODEL_KINDS, priceRatesSchema } from "@/lib/domain/snapshot";
+import { budgetView } from "./budgets";
 import { idText, organisationView, timeMs } from "./common";
 import { currencyText } from "./organisations";
 
@@ -96,6 +97,8 @@ export const providerView = z.object({
   secretHint: z.string().nullable(),
   disabled: z.boolean(),
   deployments: z.array(deploymentView),
+  /** What may be spent at the account and at its deployments; empty for whoever may not see budgets. */
+  budgets: z.array(budgetView),
 });
 export type ProviderView = z.infer<typeof providerView>;
 
@@ -117,6 +120,8 @@ export const providerList = z.object({
   /** All models, for what a deployment may serve. */
   models: z.array(modelView),
   canWrite: z.boolean(),
+  /** Whether the reader sets what may be spent at providers. */
+  canBudget: z.boolean(),
 });
 export type ProviderList = z.infer<typeof providerList>;
 
