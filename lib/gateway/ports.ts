@@ -321,6 +321,8 @@ export interface UpstreamRequest {
   readonly connectTimeoutMs?: number;
   /** Longest silence within the answer; the client's own where undefined. */
   readonly idleTimeoutMs?: number;
+  /** From the first moment to the last byte of the answer, waiting for a slow reader included; unbounded where undefined. */
+  readonly totalTimeoutMs?: number;
   /** Whether the answer is passed on as it comes; otherwise it is read whole before send resolves. */
   readonly isStream: boolean;
   /** Only where somebody may abort: watching a signal costs every call that does not need one. */

@@ -7,6 +7,7 @@ import { joined } from "@/lib/gateway/http";
 import type { UpstreamResponse } from "@/lib/gateway/ports";
 import { UpstreamFailure } from "@/lib/gateway/ports";
 import { OutboundRefused } from "@/lib/net/guarded-connect";
+import type { BoundedCall, CallDeadlines } from "./call-deadlines";
 
 /** Largest answer kept whole in memory. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
@@ -23,6 +24,10 @@ const CONNECT_CODES = new Set([
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
+
+/** Of a call whose time was up: while it waited for a connection, or later. */
+const NOT_SENT = new UpstreamFailure("unserved", "timeout");
+const TOOK_TOO_LONG = new UpstreamFailure("unknown", "timeout");
 
 /** Only an error of connecting proves that the request was never sent. */
 function failureOf(error: unknown): UpstreamFailure {
@@ -75,7 +80,8 @@ function withoutSecret(status: number, bytes: Uint8Array, secret: string | null)
 const MAX_WAITING_BYTES = 64 * 1024;
 
 /** The answer as it comes: every piece goes to its reader in the call in which the parser has found it. */
-export class StreamedAnswer implements Dispatcher.DispatchHandler, UpstreamResponse, ByteStream {
+export class StreamedAnswer implements Dispatcher.DispatchHandler, UpstreamResponse, ByteStream, BoundedCall {
+  dueTick = 0;
   status = 0;
   headers: UpstreamResponse["headers"] = {};
   private controller: Dispatcher.DispatchController | undefined;
@@ -95,6 +101,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, UpstreamRespo
     private readonly secret: string | null,
     private readonly resolve: (answer: UpstreamResponse) => void,
     private readonly reject: (failure: UpstreamFailure) => void,
+    private readonly deadlines: CallDeadlines,
   ) {
     signal?.addEventListener("abort", this.abort);
   }
@@ -102,6 +109,15 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, UpstreamRespo
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
     if (this.signal?.aborted === true) this.abort();
+    if (this.ended === NOT_SENT) controller.abort(NOT_SENT);
+  }
+
+  late(): void {
+    if (this.controller) this.controller.abort(TOOK_TOO_LONG);
+    else {
+      this.reject(NOT_SENT);
+      this.end(NOT_SENT);
+    }
   }
 
   onResponseStart(_controller: unknown, status: number, headers: UpstreamResponse["headers"]): void {
@@ -133,6 +149,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, UpstreamRespo
   }
 
   private end(how: "whole" | UpstreamFailure): void {
+    this.deadlines.over(this);
     this.signal?.removeEventListener("abort", this.abort);
     this.ended = how;
     this.tellEnd();
@@ -180,7 +197,10 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, UpstreamRespo
 }
 
 /** Collects a whole answer without a stream in between, which costs more than everything else the client does. */
-export class WholeAnswer implements Dispatcher.DispatchHandler {
+export class WholeAnswer implements Dispatcher.DispatchHandler, BoundedCall {
+  dueTick = 0;
+  private controller: Dispatcher.DispatchController | undefined;
+  private isDropped = false;
   private status = 0;
   private headers: UpstreamResponse["headers"] = {};
   private readonly chunks: Buffer[] = [];
@@ -190,10 +210,20 @@ export class WholeAnswer implements Dispatcher.DispatchHandler {
     private readonly secret: string | null,
     private readonly resolve: (answer: UpstreamResponse) => void,
     private readonly reject: (failure: UpstreamFailure) => void,
+    private readonly deadlines: CallDeadlines,
   ) {}
 
-  onRequestStart(): void {
-    // Nothing to set up: whole answers are not aborted.
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.isDropped) controller.abort(NOT_SENT);
+  }
+
+  late(): void {
+    if (this.controller) this.controller.abort(TOOK_TOO_LONG);
+    else {
+      this.isDropped = true;
+      this.reject(NOT_SENT);
+    }
   }
 
   onResponseStart(_controller: unknown, status: number, headers: UpstreamResponse["headers"]): void {
@@ -208,11 +238,13 @@ export class WholeAnswer implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.deadlines.over(this);
     const [only] = this.chunks;
     this.answer(only && this.chunks.length === 1 ? only : Buffer.concat(this.chunks, this.length));
   }
 
   onResponseError(_controller: unknown, error: Error): void {
+    this.deadlines.over(this);
     // An error is an error however its text breaks off: nothing was served.
     if (this.status >= 400) this.answer(new Uint8Array(0));
     else this.reject(failureOf(error));

@@ -9,6 +9,7 @@ import type { ProviderClient, UpstreamRequest, UpstreamResponse } from "@/lib/ga
 import type { OutboundPolicy } from "@/lib/net/outbound-policy";
 import { accountOf, keyHeaderOf } from "./adapters";
 import { StreamedAnswer, WholeAnswer } from "./answers";
+import { CallDeadlines } from "./call-deadlines";
 import { ConnectingAgents } from "./connecting";
 
 export interface HttpClientOptions {
@@ -36,8 +37,16 @@ function bodyOf({ body, method = "POST" }: UpstreamRequest): Uint8Array | string
   return typeof body === "object" && "chunks" in body ? Readable.from(body.chunks(), { objectMode: false }) : body;
 }
 
-function dispatch(call: UpstreamRequest, { agent, ...sending }: Sending): Promise<UpstreamResponse> {
+function dispatch(
+  call: UpstreamRequest,
+  { agent, ...sending }: Sending,
+  deadlines: CallDeadlines,
+): Promise<UpstreamResponse> {
   return new Promise((resolve, reject) => {
+    const answer = call.isStream
+      ? new StreamedAnswer(call.signal, sending.secret, resolve, reject, deadlines)
+      : new WholeAnswer(sending.secret, resolve, reject, deadlines);
+    if (call.totalTimeoutMs !== undefined) deadlines.add(answer, call.totalTimeoutMs);
     agent.dispatch(
       {
         origin: sending.origin,
@@ -48,9 +57,7 @@ function dispatch(call: UpstreamRequest, { agent, ...sending }: Sending): Promis
         headersTimeout: call.timeoutMs,
         bodyTimeout: sending.idleTimeoutMs,
       },
-      call.isStream
-        ? new StreamedAnswer(call.signal, sending.secret, resolve, reject)
-        : new WholeAnswer(sending.secret, resolve, reject),
+      answer,
     );
   });
 }
@@ -61,6 +68,7 @@ export function createHttpClient(options: HttpClientOptions): ProviderClient & {
     connectTimeoutMs: options.connectTimeoutMs,
     connectionsPerOrigin: options.connectionsPerOrigin ?? 512,
   });
+  const deadlines = new CallDeadlines();
   const send = (call: UpstreamRequest): Promise<UpstreamResponse> => {
     const secret = options.openSecret(call.organisationId, call.provider);
     const headers = [...call.headers];
@@ -76,7 +84,7 @@ export function createHttpClient(options: HttpClientOptions): ProviderClient & {
       secret,
       idleTimeoutMs: call.idleTimeoutMs ?? options.idleTimeoutMs ?? 120_000,
     };
-    return dispatch(call, sending);
+    return dispatch(call, sending, deadlines);
   };
   return { send, close: () => agents.destroy() };
 }

@@ -31,6 +31,11 @@ import { isCutShort, showsAllOutput } from "./visible-output";
 
 const PROGRESS_EVERY_MS = 500;
 
+const TROUBLE = {
+  upstream_error: "The model provider broke off the stream.",
+  upstream_timeout: "The model provider took too long, and the stream was ended.",
+} as const;
+
 export interface StreamDeps extends RaiseDeps {
   readonly answerHeaders: AnswerHeaders;
 }
@@ -128,9 +133,9 @@ class StreamAnswer implements ByteSink, ByteStream {
   /** The upstream broke in the middle: the client hears of it in the stream's own way, what passed is billed. */
   fail(error?: unknown): void {
     if (this.ending.isOver()) return;
-    const isAborted = error instanceof UpstreamFailure && error.reason === "aborted";
-    this.breakOff(this.isClientGone || isAborted ? "aborted" : "upstream_error");
-    this.pass([encoder.encode(this.trouble())]);
+    const reason = error instanceof UpstreamFailure ? error.reason : undefined;
+    this.breakOff(this.isClientGone || reason === "aborted" ? "aborted" : "upstream_error");
+    this.pass([encoder.encode(this.trouble(reason === "timeout" ? "upstream_timeout" : "upstream_error"))]);
     this.close();
   }
 
@@ -215,10 +220,10 @@ class StreamAnswer implements ByteSink, ByteStream {
     this.close();
   }
 
-  private trouble(): string {
+  private trouble(code: keyof typeof TROUBLE = "upstream_error"): string {
     const shape = this.held.request.kind === "responses" ? "responses" : this.protocol;
     const { requestId } = this.held.caller;
-    const trouble = { code: "upstream_error", message: "The model provider broke off the stream.", requestId };
+    const trouble = { code, message: TROUBLE[code], requestId };
     return streamErrorText(shape, trouble, this.meter.nextSequence);
   }
 }

@@ -97,6 +97,7 @@ export async function forward(
     body,
     headers,
     timeoutMs: deployment.firstByteTimeoutMs ?? deployment.timeoutMs,
+    totalTimeoutMs: deployment.timeoutMs,
     ...(deployment.connectTimeoutMs === null ? {} : { connectTimeoutMs: deployment.connectTimeoutMs }),
     ...(deployment.idleTimeoutMs === null ? {} : { idleTimeoutMs: deployment.idleTimeoutMs }),
     isStream: held.request.isStream || isRaw(held),

@@ -103,7 +103,9 @@ export interface Place {
   readonly priority?: number;
   readonly weight?: number;
   readonly region?: string;
-  readonly timeouts?: Partial<Record<"connectTimeoutMs" | "firstByteTimeoutMs" | "idleTimeoutMs", number>>;
+  readonly timeouts?: Partial<
+    Record<"timeoutMs" | "connectTimeoutMs" | "firstByteTimeoutMs" | "idleTimeoutMs", number>
+  >;
 }
 
 /** Adds a model at the places named, in order of their priority; not yet published. */
