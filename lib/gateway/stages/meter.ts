@@ -13,6 +13,7 @@ import { utf8Length } from "../wire/utf8-length";
 import type { Reading } from "./plausible-usage";
 import { plausible, TEXT_KINDS } from "./plausible-usage";
 import { heldUnits, usageHints } from "./units";
+import { hasVagueImages } from "./vague-images";
 
 /** About four bytes a token is what byte-pair encodings reach on prose; a stream's chunk is at least one token. */
 const BYTES_PER_TOKEN = 4;
@@ -83,7 +84,8 @@ function readWhole(held: Held, body: unknown): Reading | undefined {
   const { kind } = held.request;
   const isSilent = Object.keys(reading.raw).length === 0;
   if (isSilent && !isSaidByRequest(held)) return undefined;
-  const isBound = isSilent && (kind === "transcription" || kind === "rerank");
+  const isUnsaid = isSilent && (kind === "transcription" || kind === "rerank");
+  const isBound = isUnsaid || hasVagueImages(reading.usage, held.serving.price.rates);
   return { usage: reading.usage, isEstimated: isBound || reading.flags.length > 0 };
 }
 
