@@ -56,6 +56,11 @@ export function modelField(body: Body, endpoint: Endpoint): SandboxModel {
   throw new RequestError(404, null, message, "model");
 }
 
+/** Whether a format asks for JSON: `json_object` or `json_schema`. */
+export function isJsonFormat(format: unknown): boolean {
+  return isRecord(format) && typeof format.type === "string" && format.type.startsWith("json_");
+}
+
 export function isRecord(value: unknown): value is Body {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,10 +1,10 @@
 /** Reads a chat request and decides every number of its answer. */
-import { type Body, integerField, isRecord, modelField, shareOut } from "./body-fields";
+import { type Body, integerField, isJsonFormat, isRecord, modelField, shareOut } from "./body-fields";
 import type { SandboxControl } from "./control-fields";
 import { RequestError } from "./errors";
 import type { Call, Metered } from "./exchange";
 import type { Extras } from "./prices";
-import { answerText, countPromptTokens, multibyteText, type TextOfTokens } from "./tokens";
+import { answerText, countPromptTokens, escaped, jsonText, multibyteText, type TextOfTokens } from "./tokens";
 
 /** A chat call with every number of its answer decided. */
 export interface ChatPlan extends Metered {
@@ -44,6 +44,9 @@ export function planChat({ body, control, callId, receivedAtMs }: Call): ChatPla
   const promptTokens = control.promptTokens ?? countPromptTokens(messages, body);
   const stream = body.stream === true;
   const toolCalls = toolsToCall(body, control);
+  const choices = shareOut(completionTokens - reasoningTokens, n);
+  const text = control.multibyte === true ? multibyteText : answerText;
+  const isJson = toolCalls.length === 0 && isJsonFormat(body.response_format);
   const finish = wanted > completionTokens ? "length" : toolCalls.length > 0 ? "tool_calls" : "stop";
   return {
     model,
@@ -55,14 +58,14 @@ export function planChat({ body, control, callId, receivedAtMs }: Call): ChatPla
     id: `chatcmpl-${callId}`,
     callId,
     createdSeconds: Math.floor(receivedAtMs / 1000),
-    choices: shareOut(completionTokens - reasoningTokens, n),
+    choices,
     toolCalls,
     finishReason: control.finishReason ?? finish,
     includeUsage: stream && hasOption(body.stream_options, "include_usage"),
     continuousUsage: stream && hasOption(body.stream_options, "continuous_usage_stats"),
     answerModel: control.answerModel ?? model.id,
     serviceTier: control.serviceTier ?? "default",
-    text: control.multibyte === true ? multibyteText : answerText,
+    text: isJson ? escaped(jsonText(text, choices[0] ?? 0)) : text,
     extras: extrasOf(control, reasoningTokens),
   };
 }

@@ -13,12 +13,13 @@ import { handleOllamaChat } from "./ollama/chat";
 import { handleCancelBatch, handleCreateBatch, handleListBatches, handleReadBatch } from "./openai/batches";
 import { handleCompletions } from "./openai/completions";
 import { handleDeleteFile, handleFileContent, handleListFiles, handleReadFile, handleUpload } from "./openai/files";
-import { handleImageEdits, handleImageGenerations } from "./openai/images";
+import { handleImageEdits, handleImageGenerations, handleImageVariations } from "./openai/images";
 import { handleModerations } from "./openai/moderations";
 import { handleRerank } from "./openai/rerank";
 import {
   handleCancelResponse,
   handleDeleteResponse,
+  handleInputItems,
   handleInputTokens,
   handleReadResponse,
   handleResponses,
@@ -51,10 +52,12 @@ const OPENAI_ROUTES: readonly RouteLine[] = [
   ["POST", "/responses/input_tokens", handleInputTokens],
   ["GET", "/responses/{response}", handleReadResponse],
   ["DELETE", "/responses/{response}", handleDeleteResponse],
+  ["GET", "/responses/{response}/input_items", handleInputItems],
   ["POST", "/responses/{response}/cancel", handleCancelResponse, "nothing"],
   ["POST", "/completions", handleCompletions],
   ["POST", "/images/generations", handleImageGenerations],
   ["POST", "/images/edits", handleImageEdits, "json_or_form"],
+  ["POST", "/images/variations", handleImageVariations, "json_or_form"],
   ["POST", "/audio/transcriptions", handleTranscriptions, "json_or_form"],
   ["POST", "/audio/translations", handleTranslations, "json_or_form"],
   ["POST", "/audio/speech", handleSpeech],

@@ -51,6 +51,8 @@ export interface StoredResponse extends Unfinished {
   readonly id: string;
   /** All tokens of the conversation so far, which the next response reads as input. */
   readonly contextTokens: number;
+  /** What was asked, item by item. */
+  readonly input: unknown;
 }
 
 export class Shelves {

@@ -85,3 +85,13 @@ export const multibyteText = textOf("水🌊");
 export function toolArguments(text: TextOfTokens, from: number, to: number, total: number): string {
   return `${from === 0 ? '{"text":"' : ""}${text(from, to)}${to === total ? '"}' : ""}`;
 }
+
+/** An answer in JSON of so many tokens, as structured output asks for it: `{"text":"w0 w1 …"}`. */
+export function jsonText(text: TextOfTokens, total: number): TextOfTokens {
+  return (from, to) => toolArguments(text, from, to, total);
+}
+
+/** The same for answers that are put into JSON as they are. */
+export function escaped(text: TextOfTokens): TextOfTokens {
+  return (from, to) => JSON.stringify(text(from, to)).slice(1, -1);
+}

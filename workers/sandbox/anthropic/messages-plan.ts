@@ -1,11 +1,11 @@
 /** Reads a Messages request and decides every number of its answer. */
-import { type Body, isRecord, shareOut } from "../body-fields";
+import { type Body, isJsonFormat, isRecord, shareOut } from "../body-fields";
 import { defined, extrasOf } from "../chat-plan";
 import type { SandboxControl } from "../control-fields";
 import { RequestError } from "../errors";
 import type { Call, Metered } from "../exchange";
 import { findModel, type SandboxModel } from "../prices";
-import { answerText, countPromptTokens, multibyteText, type TextOfTokens } from "../tokens";
+import { answerText, countPromptTokens, jsonText, multibyteText, type TextOfTokens } from "../tokens";
 
 /** A part of the answer, in order: thoughts, then text or tool calls. */
 export type Block =
@@ -68,8 +68,14 @@ export function planMessages(call: Call): MessagesPlan {
     stopReason: control.finishReason ?? finish,
     serviceTier: control.serviceTier ?? "standard",
     inferenceGeo,
-    text: control.multibyte === true ? multibyteText : answerText,
+    text: textOf(body, control, blocks),
   };
+}
+
+function textOf({ output_config: asked }: Body, { multibyte }: SandboxControl, blocks: readonly Block[]): TextOfTokens {
+  const text = multibyte === true ? multibyteText : answerText;
+  const answer = blocks.find(({ kind }) => kind === "text");
+  return answer && isRecord(asked) && isJsonFormat(asked.format) ? jsonText(text, answer.tokens) : text;
 }
 
 /** Input tokens of a body: those of its messages, its system prompt and its tools. */

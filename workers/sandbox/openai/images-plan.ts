@@ -43,20 +43,25 @@ const OUTPUT_TOKENS = new Map<string, number>([
 const AUTO_QUALITY = "medium";
 const AUTO_SIZE = "1024x1024";
 
-/** Throws `RequestError` for a request that OpenAI would refuse. `isEdit` wants at least one picture to work on. */
-export function planImages({ body, control, receivedAtMs }: Call, isEdit: boolean): ImagesPlan {
+export type ImagesKind = "image_generation" | "image_edit" | "image_variation";
+
+/**
+ * Throws `RequestError` for a request that OpenAI would refuse. Edits and variations want at least one picture to work on; a
+ * variation has no prompt and is no stream.
+ */
+export function planImages({ body, control, receivedAtMs }: Call, asked: ImagesKind): ImagesPlan {
   const model = modelField(body, "images");
-  const prompt = requiredText(body, "prompt");
+  const prompt = asked === "image_variation" ? "" : requiredText(body, "prompt");
   const count = integerField(body, "n", MAX_IMAGES) ?? 1;
   const isTokenPriced = model.imagePrices === undefined;
   const { size, quality } = kindOf(body, isTokenPriced);
   const kind = `${quality}/${size}`;
   if (!isTokenPriced && model.imagePrices[kind] === undefined) throw wrongSize(size);
-  const inputImages = isEdit ? imagesOf(body) : 0;
+  const inputImages = asked === "image_generation" ? 0 : imagesOf(body);
   const perImage = body.input_fidelity === "high" ? HIGH_FIDELITY_TOKENS : LOW_FIDELITY_TOKENS;
   const textTokens = isTokenPriced ? countInputTokens(prompt) : 0;
   const imageTokens = isTokenPriced ? (control.imageInputTokens ?? inputImages * perImage) : 0;
-  const stream = isTokenPriced && body.stream === true;
+  const stream = isTokenPriced && asked !== "image_variation" && body.stream === true;
   const partialImages = stream ? (integerField(body, "partial_images", MAX_PARTIAL_IMAGES, 0) ?? 0) : 0;
   const perOutput = OUTPUT_TOKENS.get(kind);
   if (isTokenPriced && perOutput === undefined) throw wrongSize(size);

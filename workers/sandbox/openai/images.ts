@@ -1,15 +1,16 @@
-/** POST /v1/images/generations and /v1/images/edits, as one JSON body or as a stream with partial images. */
+/** POST /v1/images/generations, /edits and /variations, as one JSON body or as a stream with partial images. */
 import { answerJson } from "../answer";
 import type { SandboxControl } from "../control-fields";
 import type { Exchange } from "../exchange";
 import { type Chunk, dataEvent, streamAnswer } from "../stream";
-import { type ImagesPlan, planImages, PNG_BASE64 } from "./images-plan";
+import { type ImagesKind, type ImagesPlan, planImages, PNG_BASE64 } from "./images-plan";
 
 export const handleImageGenerations = (exchange: Exchange): void => handleImages(exchange, "image_generation");
 export const handleImageEdits = (exchange: Exchange): void => handleImages(exchange, "image_edit");
+export const handleImageVariations = (exchange: Exchange): void => handleImages(exchange, "image_variation");
 
-function handleImages(exchange: Exchange, kind: "image_generation" | "image_edit"): void {
-  const plan = planImages(exchange, kind === "image_edit");
+function handleImages(exchange: Exchange, kind: ImagesKind): void {
+  const plan = planImages(exchange, kind);
   const { control } = exchange;
   if (!plan.stream) {
     answerJson(exchange, plan, JSON.stringify(imagesObject(plan, exchange)));

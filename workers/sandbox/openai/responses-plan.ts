@@ -1,11 +1,11 @@
 /** Reads a Responses request and decides every number of its answer. */
-import { type Body, integerField, isRecord, modelField, shareOut, textField } from "../body-fields";
+import { type Body, integerField, isJsonFormat, isRecord, modelField, shareOut, textField } from "../body-fields";
 import { extrasOf } from "../chat-plan";
 import type { SandboxControl } from "../control-fields";
 import { missingField, RequestError } from "../errors";
 import type { Call, Metered } from "../exchange";
 import type { Shelves } from "../shelves";
-import { answerText, countPromptTokens, multibyteText, type TextOfTokens } from "../tokens";
+import { answerText, countPromptTokens, jsonText, multibyteText, type TextOfTokens } from "../tokens";
 
 export interface ResponsePlan extends Metered {
   readonly id: string;
@@ -63,8 +63,13 @@ export function planResponse(call: Call, shelves: Shelves): ResponsePlan {
     isStored: body.store !== false,
     serviceTier: control.serviceTier ?? "default",
     body,
-    text: control.multibyte === true ? multibyteText : answerText,
+    text: textOf(body, control, completionTokens - reasoningTokens),
   };
+}
+
+function textOf({ text: asked }: Body, { multibyte }: SandboxControl, visible: number): TextOfTokens {
+  const text = multibyte === true ? multibyteText : answerText;
+  return isRecord(asked) && isJsonFormat(asked.format) ? jsonText(text, visible) : text;
 }
 
 /** Input tokens of instructions, input and tools, by the sandbox's rule for messages. */

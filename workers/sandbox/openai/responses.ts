@@ -1,4 +1,4 @@
-/** OpenAI's Responses API: create (whole, streamed, in the background), read, cancel, delete, count input tokens. */
+/** OpenAI's Responses API: create (whole, streamed, in the background), read, list input, cancel, delete, count input tokens. */
 import { answerJson } from "../answer";
 import { modelField } from "../body-fields";
 import { RequestError } from "../errors";
@@ -50,6 +50,13 @@ export function handleReadResponse(exchange: Exchange): void {
   answerJson(exchange, undefined, json);
 }
 
+export function handleInputItems(exchange: Exchange): void {
+  const { id, input } = storedResponse(exchange);
+  const items = Array.isArray(input) ? (input as unknown[]) : [{ role: "user", content: input }];
+  const data = items.map((item, index) => ({ id: `msg_${id}_${index}`, type: "message", ...(item as object) }));
+  answerJson(exchange, undefined, JSON.stringify({ object: "list", data, has_more: false }));
+}
+
 export function handleCancelResponse(exchange: Exchange): void {
   const stored = storedResponse(exchange);
   stored.cancel();
@@ -80,6 +87,7 @@ function storedResponse({ params, shelves }: Exchange): StoredResponse {
 function finished(plan: ResponsePlan, { control }: Call, status: ResponseStatus): StoredResponse {
   return {
     id: plan.id,
+    input: plan.body.input,
     contextTokens: plan.promptTokens + plan.completionTokens,
     json: () => JSON.stringify(responseObject(plan, control, status)),
     poll: () => undefined,
@@ -98,6 +106,7 @@ function finished(plan: ResponsePlan, { control }: Call, status: ResponseStatus)
 class BackgroundResponse implements StoredResponse {
   readonly id: string;
   readonly contextTokens: number;
+  readonly input: unknown;
   private readonly polls: number;
   private polled = 0;
   private status: ResponseStatus = "queued";
@@ -107,6 +116,7 @@ class BackgroundResponse implements StoredResponse {
     private readonly plan: ResponsePlan,
   ) {
     this.id = plan.id;
+    this.input = plan.body.input;
     this.contextTokens = plan.promptTokens + plan.completionTokens;
     this.polls = exchange.control.polls ?? 0;
     this.advance();

@@ -54,6 +54,7 @@ export const EVERY_ROUTE: readonly RouteSample[] = [
     isForm: true,
     amountNanos: String(2 * 5_000 + 323 * 10_000 + 272 * 40_000),
   },
+  { path: "/v1/images/variations", body: { model: "sandbox-dalle" }, isForm: true, amountNanos: "40000000" },
   { path: "/v1/audio/transcriptions", body: { model: "sandbox-whisper" }, isForm: true, amountNanos: "100000" },
   {
     path: "/v1/audio/transcriptions",
