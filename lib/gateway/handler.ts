@@ -77,6 +77,7 @@ interface Arrived {
   readonly received: Received;
   readonly protocol: Protocol;
   readonly governed: GovernedRoute | undefined;
+  readonly headers: GatewayRequest["headers"];
 }
 
 function errorContext({ received, protocol }: Arrived, caller: Authenticated | undefined): ErrorContext {
@@ -89,6 +90,15 @@ function errorContext({ received, protocol }: Arrived, caller: Authenticated | u
     budgetStatus: organisation?.budgetRefusalStatus ?? 429,
     topUpUrl: organisation?.topUpUrl ?? null,
   };
+}
+
+/** The AI SDK asks again after every 429, whatever its headers say (ai 6: `APICallError.isRetryable` goes by the status). */
+const ASKS_AGAIN = /\bai-sdk\//u;
+
+/** Money is 402 to a client that would ask again: for the caller's budget no later second is better than this one. */
+function refusalContext(arrived: Arrived, caller: Authenticated | undefined): ErrorContext {
+  const context = errorContext(arrived, caller);
+  return ASKS_AGAIN.test(arrived.headers.get("user-agent") ?? "") ? { ...context, budgetStatus: 402 } : context;
 }
 
 function refusalEvent(
@@ -140,7 +150,7 @@ export function createGateway(core: GatewayCore): GatewayHandler {
 
 export function createGatewayCore(deps: GatewayDeps): GatewayCore {
   const answerRefusal = (arrived: Arrived, refused: Refused): GatewayAnswer => {
-    const context = errorContext(arrived, refused.caller);
+    const context = refusalContext(arrived, refused.caller);
     const fixed = refused.isStatic ? fixedAnswer(refused, arrived.received, context) : undefined;
     const answer = fixed ?? refusalInShapeOf(arrived.protocol, refusalAnswer(refused.refusal, context, deps.random()));
     // Callers who are not known are not noted: anybody could fill the list.
@@ -178,7 +188,8 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
     const { received, governed } = arrived;
     if (asksToRead(arrived, request.method)) return read(request, arrived, context);
     const errors = (caller: Authenticated | undefined): ErrorContext => errorContext(arrived, caller);
-    const path = governed ? undefined : storedPath(received.path);
+    // What Anthropic keeps is in no register.
+    const path = governed || arrived.protocol === "anthropic" ? undefined : storedPath(received.path);
     if (path) {
       const stored = { request, received, path, clientAddress: context.clientAddress, errorContext: errors };
       return answerResult(arrived, await serveStored(stored, deps));
@@ -214,7 +225,7 @@ function asksToRead({ received: { path }, governed }: Arrived, method: string): 
 function refusedAtOnce({ received, governed }: Arrived, method: string): Denial | undefined {
   if (!governed && isRead(received.path)) return denial("method_not_allowed");
   if (!governed && isUnserved(received.path)) {
-    return denial("not_found", { detail: "uploads in parts and message batches are not served" });
+    return denial("not_found", { detail: "uploads in parts, message batches and Anthropic's files are not served" });
   }
   if (method === "POST") return undefined;
   return denial(governed ? "method_not_allowed" : "not_found");
@@ -287,6 +298,7 @@ function arrive(request: GatewayRequest, startedMs: number): Arrived {
   return {
     governed,
     protocol,
+    headers: request.headers,
     received: {
       requestId: newId("req", startedMs),
       startedMs,

@@ -10,7 +10,9 @@ import { refusesOnRoutes } from "./refuses-on-routes";
 import { servesBatches } from "./serves-batches";
 import { servesCalls } from "./serves-calls";
 import { servesOpenAiRoutes } from "./serves-openai-routes";
+import { servesKeptResponses } from "./serves-kept-responses";
 import { refusesSdksOnce, servesSdkHelpers } from "./serves-sdk-helpers";
+import { servesSdkObjects } from "./serves-sdk-objects";
 import { servesVendorRoutes } from "./serves-vendor-routes";
 import { survivesUpstream } from "./survives-upstream";
 import { triesAgain } from "./tries-again";
@@ -32,11 +34,15 @@ export function gatewayContract(name: string, start: () => Promise<GatewayHost>)
     describe("serves files and batches", () => {
       servesBatches(host);
     });
+    describe("serves responses that are kept", () => {
+      servesKeptResponses(host);
+    });
     describe("serves other vendors' routes", () => {
       servesVendorRoutes(host);
     });
     describe("serves what SDKs do beyond a call", () => {
       servesSdkHelpers(host);
+      servesSdkObjects(host);
     });
     describe("refuses on budget", () => {
       refusesOnBudget(host);

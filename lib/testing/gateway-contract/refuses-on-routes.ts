@@ -36,6 +36,7 @@ const CALLS: readonly RouteCall[] = [
   { path: "/rerank", body: { model: "sandbox-rerank", query: "x", documents: ["x"] } },
   { path: "/images/generations", body: { model: "sandbox-image", prompt: "x" } },
   { path: "/images/edits", body: () => form({ model: "sandbox-image", prompt: "x" }, "image") },
+  { path: "/images/variations", body: () => form({ model: "sandbox-dalle" }, "image") },
   { path: "/audio/speech", body: { model: "sandbox-tts", voice: "alloy", input: "x" } },
   { path: "/audio/transcriptions", body: () => form({ model: "sandbox-whisper" }, "file") },
   { path: "/audio/translations", body: () => form({ model: "sandbox-whisper" }, "file") },

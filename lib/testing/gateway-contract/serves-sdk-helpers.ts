@@ -3,15 +3,20 @@
  * often each of them asks again when money says no.
  */
 import Anthropic from "@anthropic-ai/sdk";
+import type { LanguageModel } from "ai";
 import {
+  embed,
   embedMany,
   experimental_generateSpeech as generateSpeech,
   experimental_transcribe as transcribe,
+  generateImage,
+  generateObject,
   generateText,
   streamText,
 } from "ai";
 import OpenAI from "openai";
 import { beforeAll, expect, it } from "vitest";
+import { z } from "zod";
 import type { GatewayHost } from "./host";
 import { asking, settled, upstreamCalls, USER } from "./host";
 import type { RouteCaller } from "./route-caller";
@@ -138,14 +143,39 @@ export function refusesSdksOnce(host: () => GatewayHost): void {
     expect(await settled(host(), caller.made)).toEqual({ settled: 0n, held: 0n });
   });
 
-  it("nor does the AI SDK reach anybody: it stops by itself on Anthropic's route, and on OpenAI's where it is told to", async () => {
+  it("the AI SDK, which asks again after every 429, is told so that it stops at once, whatever it asks for", async () => {
+    const { openai, anthropic } = caller.ai;
     const sentBefore = await upstreamCalls(host());
-    const onOpenAi = await refused(() =>
-      generateText({ model: caller.ai.openai.chat("sandbox-small"), prompt, maxRetries: 0 }),
-    );
-    expect([onOpenAi.requests, onOpenAi.error]).toMatchObject([1, { statusCode: 429 }]);
-    const onAnthropic = await refused(() => generateText({ model: caller.ai.anthropic(CLAUDE.name), prompt }));
-    expect([onAnthropic.requests, onAnthropic.error]).toMatchObject([1, { statusCode: 402 }]);
+    const schema = z.object({ text: z.string() });
+    const streamed = async (model: LanguageModel): Promise<void> => {
+      const errors: unknown[] = [];
+      const { text } = streamText({ model, prompt, onError: ({ error }) => void errors.push(error) });
+      await text.then(
+        () => undefined,
+        () => undefined,
+      );
+      throw errors[0];
+    };
+    const models: readonly LanguageModel[] = [
+      openai("sandbox-small"),
+      openai.chat("sandbox-small"),
+      openai.completion("sandbox-instruct"),
+      anthropic(CLAUDE.name),
+    ];
+    const asks: readonly (() => Promise<unknown>)[] = [
+      ...models.map((model) => () => generateText({ model, prompt })),
+      ...models.map((model) => () => streamed(model)),
+      () => generateObject({ model: openai("sandbox-small"), schema, prompt }),
+      () => embed({ model: openai.embedding("sandbox-embed"), value: prompt }),
+      () => embedMany({ model: openai.embedding("sandbox-embed"), values: [prompt] }),
+      () => generateImage({ model: openai.image("sandbox-image"), prompt }),
+      () => generateSpeech({ model: openai.speech("sandbox-tts"), text: prompt, voice: "alloy" }),
+      () => transcribe({ model: openai.transcription("sandbox-whisper"), audio: Buffer.alloc(40_000) }),
+    ];
+    for (const ask of asks) {
+      const { error, requests } = await refused(ask);
+      expect([requests, error]).toMatchObject([1, { statusCode: 402 }]);
+    }
     expect(await upstreamCalls(host())).toBe(sentBefore);
   });
 }
