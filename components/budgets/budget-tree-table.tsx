@@ -230,7 +230,7 @@ function NodeRows({ tree, row, onToggle, onOpen }: Omit<TableProps, "rows"> & { 
   const rowClass =
     "hover:bg-sunken/40 max-xl:relative max-xl:grid max-xl:grid-cols-2 max-xl:border-t max-xl:py-2 xl:[&>*]:border-t";
   return (
-    <tbody data-node={node.name}>
+    <tbody id={node.id} data-node={node.name} className="scroll-mt-24 target:bg-brand-soft/60">
       {node.budgets.length === 0 ? (
         <tr className={rowClass}>
           <th

@@ -5,6 +5,7 @@ import { Badge } from "@/components/ui/badge";
 import type { SessionView } from "@/lib/contracts/session";
 import { zoneText } from "@/components/format/time";
 import { AccountMenu } from "./account-menu";
+import { CommandPalette } from "./command-palette";
 import { Mark } from "./mark";
 import { Navigation } from "./navigation";
 import type { PagePath } from "./navigation";
@@ -27,7 +28,7 @@ function Brand(): ReactElement {
   );
 }
 
-function TopBar({ session, nowMs }: Pick<ShellProps, "session" | "nowMs">): ReactElement {
+function TopBar({ session, allowed, nowMs }: Omit<ShellProps, "children">): ReactElement {
   const t = useTranslations("shell");
   return (
     <header className="sticky top-0 z-30 flex h-14 items-center gap-2 border-b bg-ground/95 px-4 backdrop-blur-sm sm:px-6 lg:px-8">
@@ -50,6 +51,7 @@ function TopBar({ session, nowMs }: Pick<ShellProps, "session" | "nowMs">): Reac
             {session.organisation.currency} · {zoneText(nowMs, session.organisation.timeZone)}
           </span>
         )}
+        {session === null ? null : <CommandPalette allowed={allowed} />}
         <LanguageMenu />
         <ThemeMenu />
         {session === null ? null : <AccountMenu session={session} />}
@@ -88,7 +90,7 @@ export function ConsoleShell({ session, allowed, nowMs, children }: ShellProps):
         </svg>
       </aside>
       <div className="min-w-0 pb-20 lg:pb-10">
-        <TopBar session={session} nowMs={nowMs} />
+        <TopBar session={session} allowed={allowed} nowMs={nowMs} />
         <main id="main" tabIndex={-1} className="mx-auto w-full max-w-[84rem] px-4 py-5 outline-none sm:px-6 lg:px-8">
           {children}
         </main>

@@ -8,7 +8,7 @@ import { cn } from "@/components/ui/cn";
 import { Menu, MenuContent, MenuItem, MenuTrigger } from "@/components/ui/menu";
 
 /** Every day's pages first; on a phone the others are behind one button. */
-const PAGES = [
+export const PAGES = [
   { href: "/overview", label: "overview", Icon: Waves, isDaily: true },
   { href: "/budgets", label: "budgets", Icon: Gauge, isDaily: true },
   { href: "/keys", label: "keys", Icon: KeyRound, isDaily: true },

@@ -5,6 +5,7 @@ import { useTheme } from "next-themes";
 import { useRouter } from "next/navigation";
 import type { ReactElement } from "react";
 import { LOCALE_COOKIE, LOCALES } from "@/lib/contracts/session";
+import type { Locale } from "@/lib/contracts/session";
 import { Button } from "@/components/ui/button";
 import { Menu, MenuContent, MenuRadioGroup, MenuRadioItem, MenuTrigger } from "@/components/ui/menu";
 
@@ -17,10 +18,26 @@ function remember(locale: string): void {
   document.cookie = `${LOCALE_COOKIE}=${locale}; path=/; max-age=${ONE_YEAR_SECONDS}; samesite=lax${secure}`;
 }
 
-export function LanguageMenu(): ReactElement {
-  const t = useTranslations("shell");
+/** The language in use, the other one, and the change from one to the other. */
+export function useLanguage(): {
+  readonly locale: Locale;
+  readonly other: Locale;
+  readonly otherName: string;
+  readonly choose: (locale: string) => void;
+} {
   const locale = useLocale();
   const router = useRouter();
+  const other = LOCALES.find((one) => one !== locale) ?? locale;
+  const choose = (value: string): void => {
+    remember(value);
+    router.refresh();
+  };
+  return { locale, other, otherName: NAMES[other], choose };
+}
+
+export function LanguageMenu(): ReactElement {
+  const t = useTranslations("shell");
+  const { locale, choose } = useLanguage();
   return (
     <Menu>
       <MenuTrigger asChild>
@@ -29,13 +46,7 @@ export function LanguageMenu(): ReactElement {
         </Button>
       </MenuTrigger>
       <MenuContent>
-        <MenuRadioGroup
-          value={locale}
-          onValueChange={(value) => {
-            remember(value);
-            router.refresh();
-          }}
-        >
+        <MenuRadioGroup value={locale} onValueChange={choose}>
           {LOCALES.map((entry) => (
             <MenuRadioItem key={entry} value={entry} lang={entry}>
               {NAMES[entry]}
