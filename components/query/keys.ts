@@ -10,6 +10,8 @@ export const queryKeys = {
   allApiKeys: ["keys"] as const,
   providers: ["providers"] as const,
   tokenIssuers: ["token-issuers"] as const,
+  webhooks: (state: string) => ["webhooks", state] as const,
+  allWebhooks: ["webhooks"] as const,
   policies: ["policies"] as const,
   rolloutHistory: (policyId: string) => ["rollouts", policyId, "history"] as const,
   policyReplay: (policyId: string, versionId: string) => ["rollouts", policyId, "replay", versionId] as const,

@@ -1,5 +1,16 @@
 "use client";
-import { Coins, Ellipsis, Gauge, IdCard, KeyRound, Route, ScrollText, SlidersHorizontal, Waves } from "lucide-react";
+import {
+  Coins,
+  Ellipsis,
+  Gauge,
+  IdCard,
+  KeyRound,
+  Route,
+  ScrollText,
+  SlidersHorizontal,
+  Waves,
+  Webhook,
+} from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
@@ -17,6 +28,7 @@ export const PAGES = [
   { href: "/providers", label: "providers", Icon: Route, isDaily: false },
   { href: "/prices", label: "prices", Icon: Coins, isDaily: false },
   { href: "/token-issuers", label: "tokenIssuers", Icon: IdCard, isDaily: false },
+  { href: "/webhooks", label: "webhooks", Icon: Webhook, isDaily: false },
 ] as const;
 type Page = (typeof PAGES)[number];
 export type PagePath = Page["href"];

@@ -15,6 +15,7 @@ const PAGE_ACTIONS = {
   "/providers": "model.read",
   "/prices": "price.read",
   "/token-issuers": "organisation.update",
+  "/webhooks": "organisation.update",
 } as const satisfies Readonly<Record<string, Action>>;
 type PagePath = keyof typeof PAGE_ACTIONS;
 const PAGES = Object.keys(PAGE_ACTIONS) as PagePath[];

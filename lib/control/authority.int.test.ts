@@ -29,7 +29,8 @@ import { abortRollout, completeRollout, holdRollout, startRollout } from "./roll
 import { putTokenIssuer, removeTokenIssuer } from "./token-issuers";
 import { undoChange } from "./undo";
 import { createUser, removeMembership } from "./users";
-import { replaceSecretOfWebhooks } from "./webhook-secrets";
+import { retryWebhook } from "./webhook-deliveries";
+import { replaceSecretOfWebhooks, revokeSecretOfWebhooks } from "./webhook-secrets";
 
 let deps: TestControl;
 let org: TestOrganisation;
@@ -231,6 +232,10 @@ const ENDINGS: Readonly<Record<string, Write>> = {
   abortRollout: write("policy.write", root, (who) => abortRollout(deps, who, own({ rolloutId: "rol_x" }))),
   completeRollout: write("policy.write", root, (who) => completeRollout(deps, who, own({ rolloutId: "rol_x" }))),
   undoPriceImport: write("price.write", root, (who) => undoPriceImport(deps, who, own({ importId: "pim_x" }))),
+  revokeSecretOfWebhooks: write("organisation.update", root, (who) =>
+    revokeSecretOfWebhooks(deps, who, own({ which: "all" as const })),
+  ),
+  retryWebhook: write("organisation.update", root, (who) => retryWebhook(deps, who, own({ deliveryId: "whk_x" }))),
   removeTokenIssuer: write("organisation.update", root, (who) =>
     removeTokenIssuer(deps, who, own({ issuerId: "iss_x" })),
   ),

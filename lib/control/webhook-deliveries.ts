@@ -7,14 +7,21 @@ import { webhookHeaders } from "@/lib/config/webhook-signature";
 import {
   deleteOldWebhookDeliveries,
   findOpenWebhookDelivery,
+  findWebhookDeliveryState,
   listUnqueuedWebhooks,
   markWebhookDelivered,
   markWebhookFailure,
   markWebhooksQueued,
+  requeueWebhook,
 } from "@/lib/db/webhook-deliveries";
 import type { WebhookDelivery } from "@/lib/db/webhook-deliveries";
 import { listWebhookSecretBoxes } from "@/lib/db/webhook-secrets";
+import { AppError } from "@/lib/domain/fault";
+import type { Principal } from "@/lib/domain/role";
+import type { WebhookFailure } from "@/lib/domain/webhook";
 import type { BookkeepingDeps } from "./bookkeeping";
+import { changeOrganisation, found } from "./change";
+import type { ControlDeps } from "./deps";
 
 /** What came of a POST. */
 export type WebhookAnswer =
@@ -34,14 +41,18 @@ const QUEUE_BATCH = 100;
 const LOST_MS = 6 * 3_600_000;
 const KEEP_MS = 30 * 86_400_000;
 
-/** Hands what is to be posted to its queue; returns how many. Safe to repeat: the id of the delivery is the job's. */
+/**
+ * Hands what is to be posted to its queue; returns how many. Safe to repeat: the job is named after the delivery, and after how often a
+ * person had it posted anew, since the queue remembers a job that failed.
+ */
 export async function queueWebhooks(
   deps: Pick<WebhookDeps, "db" | "clock">,
-  enqueue: (deliveryId: string) => Promise<void>,
+  enqueue: (deliveryId: string, jobId: string) => Promise<void>,
 ): Promise<number> {
   const nowMs = deps.clock.nowMs();
-  const ids = await listUnqueuedWebhooks(deps.db.pool, new Date(nowMs - LOST_MS), QUEUE_BATCH);
-  for (const id of ids) await enqueue(id);
+  const due = await listUnqueuedWebhooks(deps.db.pool, new Date(nowMs - LOST_MS), QUEUE_BATCH);
+  const ids = due.map((one) => one.id);
+  for (const { id, retries } of due) await enqueue(id, retries === 0 ? id : `${id}-${String(retries)}`);
   if (ids.length > 0) await markWebhooksQueued(deps.db.pool, ids, new Date(nowMs));
   return ids.length;
 }
@@ -52,12 +63,23 @@ export type WebhookOutcome =
   /** `isFinal`: trying again would not help. The reason quotes neither address nor answer. */
   | { readonly kind: "failed"; readonly reason: string; readonly isFinal: boolean };
 
-function failureOf(answer: WebhookAnswer): { reason: string; isFinal: boolean } | undefined {
-  if (answer.kind === "refused") return { reason: "the address may not be called", isFinal: true };
-  if (answer.kind === "failed") return { reason: `no answer: ${answer.reason}`, isFinal: false };
-  if (answer.status >= 200 && answer.status < 300) return undefined;
+interface Failure {
+  /** Kept with the delivery, for the console. */
+  readonly code: WebhookFailure;
+  /** For the queue's log. */
+  readonly reason: string;
+  readonly isFinal: boolean;
+}
+
+function failureOf(answer: WebhookAnswer): Failure | undefined {
+  if (answer.kind === "refused") {
+    return { code: "address_refused", reason: "the address may not be called", isFinal: true };
+  }
+  if (answer.kind === "failed") return { code: "no_answer", reason: `no answer: ${answer.reason}`, isFinal: false };
+  const { status } = answer;
+  if (status >= 200 && status < 300) return undefined;
   // 410 Gone: the specification's way for a receiver to say that it wants no more.
-  return { reason: `the receiver answered ${String(answer.status)}`, isFinal: answer.status === 410 };
+  return { code: `status_${status}`, reason: `the receiver answered ${String(status)}`, isFinal: status === 410 };
 }
 
 /** The secrets that are good now and the address, opened; undefined where they were sealed under a master key of before. */
@@ -74,18 +96,17 @@ async function opened(
   }
 }
 
-async function post(
-  deps: WebhookDeps,
-  delivery: WebhookDelivery,
-): Promise<{ reason: string; isFinal: boolean } | undefined> {
-  const found = await opened(deps, delivery);
-  if (!found) return { reason: "its secret or address cannot be read", isFinal: true };
+async function post(deps: WebhookDeps, delivery: WebhookDelivery): Promise<Failure | undefined> {
+  const keys = await opened(deps, delivery);
+  if (!keys) return { code: "unreadable", reason: "its secret or address cannot be read", isFinal: true };
   // Unsigned, nobody could tell it from anybody else's.
-  if (found.secrets.length === 0) return { reason: "the organisation has no webhook secret", isFinal: true };
+  if (keys.secrets.length === 0) {
+    return { code: "secret_missing", reason: "the organisation has no webhook secret", isFinal: true };
+  }
   const body = JSON.stringify(delivery.payload);
   const message = { id: delivery.id, timestamp: Math.floor(deps.clock.nowMs() / 1000), body };
-  const headers = { "content-type": "application/json", ...webhookHeaders(message, found.secrets) };
-  return failureOf(await deps.post(found.url, headers, body));
+  const headers = { "content-type": "application/json", ...webhookHeaders(message, keys.secrets) };
+  return failureOf(await deps.post(keys.url, headers, body));
 }
 
 /** Posts one delivery. `maxAttempts`: after so many it is given up. */
@@ -99,8 +120,28 @@ export async function deliverWebhook(deps: WebhookDeps, id: string, maxAttempts:
     return { kind: "delivered" };
   }
   const isLast = failure.isFinal || delivery.attempts + 1 >= maxAttempts;
-  await markWebhookFailure(deps.db.pool, id, failure.reason, isLast ? now : null);
-  return { kind: "failed", ...failure };
+  await markWebhookFailure(deps.db.pool, id, failure.code, isLast ? now : null);
+  const { reason, isFinal } = failure;
+  return { kind: "failed", reason, isFinal };
+}
+
+/** Has a delivery that was given up posted anew, as often as a new one. `conflict` where it was posted or is still tried. */
+export async function retryWebhook(
+  deps: ControlDeps,
+  principal: Principal,
+  { organisationId, deliveryId }: { readonly organisationId: string; readonly deliveryId: string },
+): Promise<{ readonly auditId: string }> {
+  return changeOrganisation(deps, principal, organisationId, async (change) => {
+    await change.require("organisation.update");
+    const before = found(await findWebhookDeliveryState(change.tx, organisationId, deliveryId));
+    if (before.deliveredAt !== null || before.failedAt === null) {
+      throw new AppError("conflict", "Only what was given up can be posted anew");
+    }
+    await requeueWebhook(change.tx, deliveryId);
+    const what = { action: "webhook_delivery.retry", objectType: "webhook_delivery", objectId: deliveryId };
+    const auditId = await change.audit({ ...what, before, after: { ...before, failedAt: null } });
+    return { auditId };
+  });
 }
 
 /** Drops what was posted or given up long ago; returns how many. */

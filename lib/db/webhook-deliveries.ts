@@ -1,5 +1,6 @@
 /** What is to be posted to webhooks. Rows are written with what they tell of (`endDeferredCall`), and ended once. */
 import type { WebhookPayload } from "@/lib/domain/webhook";
+import type { Tx } from "./client";
 import type { SqlClient } from "./pool";
 
 export interface WebhookDelivery {
@@ -21,14 +22,18 @@ export async function findOpenWebhookDelivery(client: SqlClient, id: string): Pr
 }
 
 /** Open ones that were never queued, or so long ago that their queue must have lost them; noted as queued by `queuedNow`. */
-export async function listUnqueuedWebhooks(client: SqlClient, lostBefore: Date, limit: number): Promise<string[]> {
-  const { rows } = await client.query<{ id: string }>(
-    `SELECT id FROM webhook_deliveries
+export async function listUnqueuedWebhooks(
+  client: SqlClient,
+  lostBefore: Date,
+  limit: number,
+): Promise<{ readonly id: string; readonly retries: number }[]> {
+  const { rows } = await client.query<{ id: string; retries: number }>(
+    `SELECT id, retries FROM webhook_deliveries
      WHERE delivered_at IS NULL AND failed_at IS NULL AND (queued_at IS NULL OR queued_at < $1)
      ORDER BY created_at LIMIT $2`,
     [lostBefore, limit],
   );
-  return rows.map((row) => row.id);
+  return rows;
 }
 
 export async function markWebhooksQueued(client: SqlClient, ids: readonly string[], now: Date): Promise<void> {
@@ -63,4 +68,60 @@ export async function deleteOldWebhookDeliveries(client: SqlClient, before: Date
     [before],
   );
   return gone.rowCount ?? 0;
+}
+
+export interface WebhookDeliveryState {
+  readonly attempts: number;
+  readonly retries: number;
+  readonly lastFailure: string | null;
+  readonly deliveredAt: Date | null;
+  readonly failedAt: Date | null;
+}
+
+export async function findWebhookDeliveryState(
+  tx: Tx,
+  organisationId: string,
+  id: string,
+): Promise<WebhookDeliveryState | null> {
+  const select = { attempts: true, retries: true, lastFailure: true, deliveredAt: true, failedAt: true };
+  return tx.webhookDelivery.findFirst({ where: { id, organisationId }, select });
+}
+
+/** Opens one that was given up: it is queued again under another name, with all its attempts before it. */
+export async function requeueWebhook(tx: Tx, id: string): Promise<void> {
+  await tx.webhookDelivery.update({
+    where: { id },
+    data: { failedAt: null, queuedAt: null, attempts: 0, retries: { increment: 1 } },
+    select: { id: true },
+  });
+}
+
+export interface WebhookDeliveryRow extends WebhookDeliveryState {
+  readonly id: string;
+  readonly targetBox: Buffer;
+  readonly payload: WebhookPayload;
+  readonly createdAt: Date;
+}
+
+/** Newest first, below the one named. `state` "": any. */
+export async function listWebhookDeliveries(
+  client: SqlClient,
+  organisationId: string,
+  page: {
+    readonly state: string;
+    readonly before: { readonly at: Date; readonly id: string } | null;
+    readonly limit: number;
+  },
+): Promise<WebhookDeliveryRow[]> {
+  const { rows } = await client.query<WebhookDeliveryRow>(
+    `SELECT id, target_box AS "targetBox", payload, attempts, retries, last_failure AS "lastFailure", delivered_at AS "deliveredAt",
+            failed_at AS "failedAt", created_at AS "createdAt"
+       FROM webhook_deliveries
+      WHERE organisation_id = $1
+        AND ($2 = '' OR $2 = CASE WHEN delivered_at IS NOT NULL THEN 'delivered' WHEN failed_at IS NOT NULL THEN 'failed' ELSE 'waiting' END)
+        AND ($3::timestamptz IS NULL OR (created_at, id) < ($3, $4))
+      ORDER BY created_at DESC, id DESC LIMIT $5`,
+    [organisationId, page.state, page.before?.at ?? null, page.before?.id ?? "", page.limit],
+  );
+  return rows;
 }

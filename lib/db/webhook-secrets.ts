@@ -37,6 +37,16 @@ export async function replaceWebhookSecret(
   });
 }
 
+export async function deleteWebhookSecret(tx: Tx, organisationId: string): Promise<void> {
+  await tx.webhookSecret.delete({ where: { organisationId }, select: { organisationId: true } });
+}
+
+/** Only the newest signs from now on. */
+export async function endPreviousWebhookSecret(tx: Tx, organisationId: string): Promise<void> {
+  const data = { previousCiphertext: null, previousUntil: null };
+  await tx.webhookSecret.update({ where: { organisationId }, data, select: { organisationId: true } });
+}
+
 /** The boxes of the secrets that are good now, newest first. */
 export async function listWebhookSecretBoxes(client: SqlClient, organisationId: string, now: Date): Promise<Buffer[]> {
   const { rows } = await client.query<{ current: Buffer; previous: Buffer | null }>(

@@ -52,3 +52,7 @@ export function deferredCallEvent(url: string, facts: DeferredFacts, end: Deferr
     },
   };
 }
+
+/** Why an attempt came to nothing, beside `status_<n>`: what the receiver answered. None quotes address or answer. */
+export const WEBHOOK_FAILURES = ["address_refused", "no_answer", "unreadable", "secret_missing"] as const;
+export type WebhookFailure = (typeof WEBHOOK_FAILURES)[number] | `status_${number}`;

@@ -12,7 +12,7 @@ import type { ConsolePrincipal } from "@/lib/console/principal";
 import { readProviders } from "@/lib/console/providers";
 import { readRequest, readRequests } from "@/lib/console/requests";
 import { readTokenIssuers } from "@/lib/console/token-issuers";
-import { readWebhookSecret } from "@/lib/console/webhook-secret";
+import { readWebhookSecret } from "@/lib/console/webhooks";
 import { withIdempotencyKey } from "@/lib/control/idempotency";
 import { publishPolicyVersion } from "@/lib/control/policies";
 import { upsertProvider } from "@/lib/control/providers";

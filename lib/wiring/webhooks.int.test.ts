@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPolicy, publishPolicyVersion } from "@/lib/control/policies";
 import type { WebhookDeps } from "@/lib/control/webhook-deliveries";
-import { deliverWebhook, pruneWebhooks, queueWebhooks } from "@/lib/control/webhook-deliveries";
-import { replaceSecretOfWebhooks } from "@/lib/control/webhook-secrets";
+import { deliverWebhook, pruneWebhooks, queueWebhooks, retryWebhook } from "@/lib/control/webhook-deliveries";
+import { replaceSecretOfWebhooks, revokeSecretOfWebhooks } from "@/lib/control/webhook-secrets";
 import type { PolicyDocument } from "@/lib/domain/policy";
 import type { DeferralRig } from "@/lib/testing/deferral-rig";
 import { LATER, PROMPT, startDeferralRig } from "@/lib/testing/deferral-rig";
@@ -199,6 +199,41 @@ describe("a webhook secret", () => {
   });
 });
 
+describe("a webhook secret that is taken back", () => {
+  it("signs no more at once, whether the one before or all; what was given up for want of one is posted anew", async () => {
+    const made = await organisation({ hosts: ["127.0.0.1"] });
+    const ref = { organisationId: made.organisationId };
+    const { control } = rig.bench;
+    const second = await replaceSecretOfWebhooks(control, testPrincipal, { ...ref, graceSeconds: 3600 });
+    expect(second.previousUntilMs).toBeGreaterThan(0);
+    await revokeSecretOfWebhooks(control, testPrincipal, { ...ref, which: "previous" });
+    const twice = revokeSecretOfWebhooks(control, testPrincipal, { ...ref, which: "previous" });
+    await expect(twice).rejects.toMatchObject({ code: "conflict" });
+    await rig.take(made, named("/ended"));
+    await rig.work(made);
+    await deliver();
+    const signers = (path: string, secrets: string[]) =>
+      told(path).map((webhook) => secrets.map((one) => isSignedBy(one, webhook)));
+    expect(signers("/ended", [made.secret, second.secret])).toEqual([[false, true]]);
+
+    await revokeSecretOfWebhooks(control, testPrincipal, { ...ref, which: "all" });
+    const delivery = (await rig.take(made, named("/later"))).replace("dfr_", "whk_");
+    await rig.work(made);
+    expect(await deliver()).toEqual(["failed"]);
+    expect(told("/later")).toEqual([]);
+    const third = await replaceSecretOfWebhooks(control, testPrincipal, { ...ref, graceSeconds: 0 });
+    expect(third.previousUntilMs).toBeNull();
+    const again = { ...ref, deliveryId: delivery };
+    await retryWebhook(control, testPrincipal, again);
+    await expect(retryWebhook(control, testPrincipal, again)).rejects.toMatchObject({ code: "conflict" });
+    const jobs: string[] = [];
+    await queueWebhooks(deps, (_, jobId) => Promise.resolve(void jobs.push(jobId)));
+    expect(jobs).toEqual([`${delivery}-1`]);
+    expect(await deliverWebhook(deps, delivery, MAX_ATTEMPTS)).toEqual({ kind: "delivered" });
+    expect(signers("/later", [second.secret, third.secret])).toEqual([[false, true]]);
+  });
+});
+
 describe("a receiver that is not well", () => {
   it("is tried again under the same id, with a signature of the moment, until it takes it", async () => {
     const made = await organisation({ hosts: ["127.0.0.1"] });
@@ -239,8 +274,8 @@ describe("a receiver that is not well", () => {
         )
       ).rows;
     expect(await read()).toEqual([
-      { id: lasting, last_failure: "the receiver answered 500", given_up: true },
-      { id: gone, last_failure: "the receiver answered 410", given_up: true },
+      { id: lasting, last_failure: "status_500", given_up: true },
+      { id: gone, last_failure: "status_410", given_up: true },
     ]);
     // A dead letter that somebody has tried again.
     expect(await deliverWebhook(deps, lasting, MAX_ATTEMPTS)).toEqual({ kind: "delivered" });

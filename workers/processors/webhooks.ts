@@ -6,8 +6,8 @@ import { QUEUE_SETTINGS } from "../queue-settings";
 
 /** Hands what is to be posted to the queue. */
 export async function webhookDispatch({ services, producer }: WorkerContext): Promise<Record<string, number>> {
-  const queued = await queueWebhooks(services.webhooks, (deliveryId) =>
-    producer.enqueue("webhook-delivery", { deliveryId }, { jobId: deliveryId }),
+  const queued = await queueWebhooks(services.webhooks, (deliveryId, jobId) =>
+    producer.enqueue("webhook-delivery", { deliveryId }, { jobId }),
   );
   return { queued };
 }

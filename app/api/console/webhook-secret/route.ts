@@ -1,13 +1,14 @@
-import { nothing } from "@/lib/contracts/common";
-import { webhookSecretResult, webhookSecretView } from "@/lib/contracts/webhooks";
-import { noQuery, readRoute, writeRoute } from "@/lib/console/route";
-import { readWebhookSecret, writeWebhookSecret } from "@/lib/console/webhook-secret";
-
-export const GET = readRoute({ action: "organisation.update", query: noQuery, answer: webhookSecretView }, ({ who }) =>
-  readWebhookSecret(who),
-);
+import { writeResult } from "@/lib/contracts/common";
+import { replaceWebhookSecretInput, revokeWebhookSecretInput, webhookSecretResult } from "@/lib/contracts/webhooks";
+import { writeRoute } from "@/lib/console/route";
+import { writeWebhookSecret, writeWebhookSecretRevocation } from "@/lib/console/webhooks";
 
 export const POST = writeRoute(
-  { action: "organisation.update", input: nothing, answer: webhookSecretResult },
+  { action: "organisation.update", input: replaceWebhookSecretInput, answer: webhookSecretResult },
   writeWebhookSecret,
+);
+
+export const DELETE = writeRoute(
+  { action: "organisation.update", input: revokeWebhookSecretInput, answer: writeResult },
+  writeWebhookSecretRevocation,
 );
