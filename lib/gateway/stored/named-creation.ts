@@ -57,6 +57,7 @@ export async function createdOnce(
   } finally {
     const { status = 0, headers = {}, body } = kept ?? {};
     if (typeof body === "string") await claims.keep(claim, { status, headers, body: encoder.encode(body) }, keptMs);
-    else if (!isPinned) await claims.release(claim);
+    else if (isPinned) await claims.keep(claim, null, keptMs);
+    else await claims.release(claim);
   }
 }

@@ -39,6 +39,11 @@ export interface ReservePair {
   readonly script: ReserveOutcome | "already";
 }
 
+/** One call, or many that were held as one. */
+function requestsOf(tokens: number): number {
+  return (tokens % 3) + 1;
+}
+
 /** Both sides of one sequence. */
 export class ModelPair {
   readonly model = new ReservationModel();
@@ -194,7 +199,7 @@ export class ModelPair {
     const models = ends.map(({ id, settled }) =>
       settled === null
         ? this.model.void(id)
-        : this.model.settle(id, meterAmounts(settled.cost, settled.tokens, settled.tokens)),
+        : this.model.settle(id, meterAmounts(settled.cost, settled.tokens, settled.tokens, requestsOf(settled.tokens))),
     );
     const { keys, args } = concludeCommand(
       this.organisationId,
@@ -204,6 +209,7 @@ export class ModelPair {
           cost: String(settled.cost),
           inputTokens: settled.tokens,
           outputTokens: settled.tokens,
+          ...(requestsOf(settled.tokens) === 1 ? {} : { requests: requestsOf(settled.tokens) }),
           priceCurrency: "USD",
           priceAmount: String(settled.cost),
           day: "2026-01-01",
@@ -225,7 +231,7 @@ export class ModelPair {
 
   /** What the model and what the script say. */
   async expire(id: string, cost: bigint, tokens: number): Promise<{ model: ResolveResult; script: ExpireOutcome }> {
-    const meters = meterAmounts(cost, tokens, tokens);
+    const meters = meterAmounts(cost, tokens, tokens, requestsOf(tokens));
     const model = this.model.expire(id, meters);
     const script = await expireReservation(this.store, this.organisationId, {
       reservationId: id,
