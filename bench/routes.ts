@@ -58,7 +58,7 @@ async function callHealthy(
     const upstream = (await upstreamCalls(stack)) - before;
     if (sample.route === "files") fileId = answer.id;
     if (answer.status === 200 && !FREE_ROUTES.includes(sample.route)) answered.push(answer.requestId);
-    if (upstream === 1 && (answer.status === 200 || !sample.isSold)) reached.add(sample);
+    if (upstream === 1 && answer.status === 200) reached.add(sample);
     rows.push([nameOf(sample), answer.status, upstream]);
   }
   session.say(tableText(["a key that is refused nothing", "status", "upstream calls"], rows));
@@ -67,9 +67,10 @@ async function callHealthy(
 
 function nameOf(sample: Sample): string {
   const { path, body } = sample.call(sample.model.name);
-  const isStream = typeof body === "string" && body.includes('"stream":true');
-  const form = typeof body === "string" ? "" : " (form)";
-  return `${path.startsWith("models/") ? path.replace(/^models\/[^:]+/u, "models/*") : path}${isStream ? " (stream)" : ""}${form}`;
+  const name = path.startsWith("models/") ? path.replace(/^models\/[^:]+/u, "models/*") : path;
+  if (typeof body !== "string") return `${name} (form)`;
+  const ways = ["stream", "background"].filter((way) => body.includes(`"${way}":true`));
+  return [name, ...ways.map((way) => `(${way})`)].join(" ");
 }
 
 /** All samples with a key in one state. */

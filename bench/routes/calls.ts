@@ -79,8 +79,8 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-/** What workers ask about batches of before: no call of a key. */
-const ASKED_BY_WORKERS = new Set(["/v1/batches/{batch}", "/v1/files/{file}/content"]);
+/** What workers ask about batches and responses of before: no call of a key. */
+const ASKED_BY_WORKERS = new Set(["/v1/batches/{batch}", "/v1/files/{file}/content", "/v1/responses/{response}"]);
 
 /** All calls that the provider has seen, to whatever path. */
 export async function upstreamCalls(stack: BenchStack): Promise<number> {

@@ -96,15 +96,13 @@ export interface Sample {
   readonly model: RouteModel;
   /** The call with the model under a name, which stands in the path on some routes. */
   readonly call: (model: string, fileId?: string) => { readonly path: string; readonly body: string | FormData };
-  /** False: the sandbox has no such route, and answers 404 where it is reached. */
-  readonly isSold: boolean;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
 function json(route: string, model: RouteModel, fields: Fields): Sample {
   const call = (name: string) => ({ path: route, body: JSON.stringify({ model: name, ...fields }) });
-  return { route, model, call, isSold: true };
+  return { route, model, call };
 }
 
 const BYTES_PER_SECOND = 16_000;
@@ -135,20 +133,20 @@ function form(route: string, model: RouteModel, fileField: string, fields: Reado
     for (const [field, value] of Object.entries({ model: name, ...fields })) body.set(field, value);
     return { path: route, body };
   };
-  return { route, model, call, isSold: true };
+  return { route, model, call };
 }
 
 function gemini(action: string, query = ""): Sample {
   const contents = [{ role: "user", parts: [{ text: "Say something." }] }];
   const body = JSON.stringify({ contents, ...(action === "countTokens" ? {} : GEMINI_CAP) });
   const call = (name: string) => ({ path: `models/${name}:${action}${query}`, body });
-  return { route: `models/${action}`, model: GEMINI, call, isSold: true };
+  return { route: `models/${action}`, model: GEMINI, call };
 }
 
 /** A file of one line, and a batch of such a file. */
 const BATCH_LINE = { custom_id: "a", method: "POST", url: "/v1/chat/completions" };
 const FILE: Sample = {
-  ...{ route: "files", model: BATCH_MODEL, isSold: true },
+  ...{ route: "files", model: BATCH_MODEL },
   call: (model) => {
     const body = new FormData();
     const line = { ...BATCH_LINE, body: { model, messages, max_tokens: 20 } };
@@ -158,7 +156,7 @@ const FILE: Sample = {
   },
 };
 const BATCH: Sample = {
-  ...{ route: "batches", model: BATCH_MODEL, isSold: true },
+  ...{ route: "batches", model: BATCH_MODEL },
   call: (_model, fileId = "") => {
     const asked = { input_file_id: fileId, endpoint: BATCH_LINE.url, completion_window: "24h" };
     return { path: "batches", body: JSON.stringify(asked) };
@@ -173,6 +171,7 @@ export const SAMPLES: readonly Sample[] = [
   json("chat/completions", CHAT, { messages, max_tokens: 20, stream: true }),
   json("responses", CHAT, { input: "hello", max_output_tokens: 20 }),
   json("responses", CHAT, { input: "hello", max_output_tokens: 20, stream: true }),
+  json("responses", CHAT, { input: "hello", max_output_tokens: 20, background: true }),
   json("completions", INSTRUCT, { prompt: "hello", max_tokens: 20 }),
   json("completions", INSTRUCT, { prompt: "hello", max_tokens: 20, stream: true }),
   json("embeddings", EMBED, { input: "hello" }),
@@ -185,7 +184,7 @@ export const SAMPLES: readonly Sample[] = [
     images: [{ image_url: "data:image/png;base64,AAAA" }],
   }),
   form("images/edits", IMAGE, "image", { prompt: "A dot", quality: "low" }),
-  { ...form("images/variations", IMAGE, "image", {}), isSold: false },
+  form("images/variations", IMAGE, "image", {}),
   json("audio/speech", SPEECH, { voice: "alloy", input: "hello" }),
   form("audio/transcriptions", WHISPER, "file", {}),
   form("audio/translations", WHISPER, "file", {}),
@@ -200,7 +199,6 @@ export const SAMPLES: readonly Sample[] = [
     route: PASSTHROUGH,
     model: COUNT,
     call: (name) => ({ path: name, body: JSON.stringify({ model: "sandbox-small", input: "hello" }) }),
-    isSold: true,
   },
   ...[FILE, BATCH],
 ];
