@@ -48,11 +48,12 @@ async function health(
   response: ServerResponse,
 ): Promise<void> {
   const { services } = options;
-  const { postgres, redis } = await services.ping();
+  const { postgres, redis, snapshot } = await services.ping();
   const isSettling = services.deps.clock.nowMs() - options.lastRoundMs() < STALE_MS;
-  const isHealthy = postgres && redis && isSettling;
+  const isHealthy = postgres && redis && snapshot && isSettling;
   response.writeHead(isHealthy ? 200 : 503, { "content-type": "application/json" });
-  response.end(JSON.stringify({ status: isHealthy ? "ok" : "degraded", postgres, redis, settlement: isSettling }));
+  const checks = { postgres, redis, snapshot, settlement: isSettling };
+  response.end(JSON.stringify({ status: isHealthy ? "ok" : "degraded", ...checks }));
 }
 
 async function metrics(services: WorkerServices, response: ServerResponse): Promise<void> {

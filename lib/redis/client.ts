@@ -10,7 +10,8 @@ export interface HotConnection {
   close(): Promise<void>;
 }
 
-function runIdOf(info: string): string | undefined {
+/** From the answer to INFO server. */
+export function runIdOf(info: string): string | undefined {
   return /^run_id:([0-9a-f]+)/mu.exec(info)?.[1];
 }
 

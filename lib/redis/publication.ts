@@ -5,6 +5,7 @@
  */
 import type { Redis } from "ioredis";
 import type { HotConnection } from "./client";
+import { runIdOf } from "./client";
 import { PUBLICATION } from "./keys";
 
 const [DATA_ID, WORD] = ["data", "published"] as const;
@@ -23,14 +24,20 @@ function wordOf(dataId: string, runId: string): string {
 export async function beginPublication(redis: Redis, newDataId: string): Promise<PublicationRound> {
   await redis.hsetnx(PUBLICATION, DATA_ID, newDataId);
   const [[dataId, said], info] = await Promise.all([redis.hmget(PUBLICATION, DATA_ID, WORD), redis.info("server")]);
-  const runId = /^run_id:([0-9a-f]+)/mu.exec(info)?.[1] ?? "";
-  const word = wordOf(dataId ?? "", runId);
+  const word = wordOf(dataId ?? "", runIdOf(info) ?? "");
   return { word, isSaid: word === said };
 }
 
 /** After a round in which every organisation was found or brought there. Of data lost meanwhile it says nothing. */
 export async function endPublication(redis: Redis, { word, isSaid }: PublicationRound): Promise<void> {
   if (!isSaid) await redis.hset(PUBLICATION, WORD, word);
+}
+
+/** As `isPublished`, on a connection that does not know its server. Throws what the connection throws. */
+export async function isPublishedOn(redis: Redis): Promise<boolean> {
+  const [[dataId, said], info] = await Promise.all([redis.hmget(PUBLICATION, DATA_ID, WORD), redis.info("server")]);
+  const runId = runIdOf(info);
+  return typeof dataId === "string" && runId !== undefined && said === wordOf(dataId, runId);
 }
 
 /** Whether what is not found does not exist. Throws what the connection throws. */

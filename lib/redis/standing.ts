@@ -1,11 +1,12 @@
 /** What the console asks of Redis about an organisation as a whole: is it unfenced, and does its usage stream lag. */
 import type { Redis } from "ioredis";
+import { runIdOf } from "./client";
 import { keysOf } from "./keys";
 
 /** Whether gateways may reserve: the counters were proved on the very server that answers now. Rejects without an answer. */
 export async function isUnfenced(redis: Redis, organisationId: string): Promise<boolean> {
   const [generation, info] = await Promise.all([redis.get(keysOf(organisationId).generation), redis.info("server")]);
-  const runId = /^run_id:([0-9a-f]+)/mu.exec(info)?.[1];
+  const runId = runIdOf(info);
   return runId !== undefined && generation === runId;
 }
 

@@ -10,6 +10,7 @@ import type { Clock } from "@/lib/domain/clock";
 import { connectPatient } from "@/lib/redis/client";
 import { readCounters } from "@/lib/redis/counters";
 import type { CounterRef, LiveCounter } from "@/lib/redis/counters";
+import { isPublishedOn } from "@/lib/redis/publication";
 import { isUnfenced, readBacklog } from "@/lib/redis/standing";
 import type { StreamBacklog } from "@/lib/redis/standing";
 import { createLogger } from "@/lib/telemetry/logger";
@@ -42,6 +43,8 @@ export interface ConsoleServices {
   readonly readBacklog: (organisationIds: readonly string[]) => Promise<StreamBacklog | null>;
   /** For readiness. */
   readonly ping: () => Promise<{ readonly postgres: boolean; readonly redis: boolean }>;
+  /** Whether every organisation stands in Redis; null where that cannot answer in time. */
+  readonly isPublished: () => Promise<boolean | null>;
 }
 
 const processWide = globalThis as typeof globalThis & { spillwayConsole?: ConsoleServices };
@@ -86,6 +89,7 @@ export function createConsoleServices(
     close: async () => {
       redis.disconnect();
     },
+    isPublished: () => soon(isPublishedOn(redis)).catch(() => null),
     ping: async () => {
       const [postgres, counters] = await Promise.allSettled([soon(db.pool.query("SELECT 1")), soon(redis.ping())]);
       return { postgres: postgres.status === "fulfilled", redis: counters.status === "fulfilled" };

@@ -12,10 +12,13 @@ import { drainChanges, publishAll } from "@/lib/control/snapshots";
 import type { DrainResult } from "@/lib/control/snapshots";
 import { listOrganisationIds } from "@/lib/db/counter-sources";
 import { closeDb, getDb } from "@/lib/db/client";
+import type { Db } from "@/lib/db/client";
 import { systemClock } from "@/lib/domain/clock";
 import { fetchBillPage } from "@/lib/providers/bill";
 import type { HotConnection } from "@/lib/redis/client";
 import { connectHot, connectPatient } from "@/lib/redis/client";
+import { beforeDeadline } from "@/lib/redis/deadline";
+import { isPublished } from "@/lib/redis/publication";
 import { DeferredBoxes } from "@/lib/redis/deferred-calls";
 import type { WaitingRedis } from "@/lib/redis/waiting-reads";
 import { connectWaiting } from "@/lib/redis/waiting-reads";
@@ -25,6 +28,12 @@ import { createBookkeepingMetrics } from "@/lib/telemetry/metrics";
 import { createJobProvider } from "./job-provider";
 import { createDeferredRunner } from "./deferred-runner";
 import { createWebhookPost } from "./webhook-post";
+
+interface Pinged {
+  readonly postgres: boolean;
+  readonly redis: boolean;
+  readonly snapshot: boolean;
+}
 
 export interface WorkerServices {
   readonly deps: RecoveryDeps & ReconcileDeps;
@@ -38,7 +47,8 @@ export interface WorkerServices {
   readonly drainChanges: () => Promise<DrainResult>;
   /** Resolves once the server behind the money connection is known; throws after `timeoutMs`. */
   readonly untilConnected: (timeoutMs: number) => Promise<void>;
-  readonly ping: () => Promise<{ readonly postgres: boolean; readonly redis: boolean }>;
+  /** What answers in time, and whether every organisation stands in Redis. */
+  readonly ping: () => Promise<Pinged>;
   readonly close: () => Promise<void>;
 }
 
@@ -58,6 +68,18 @@ type Settings = Pick<
 
 /** Settlement commits and scripts of a large rebuild take longer than a gateway would wait. */
 const COMMAND_TIMEOUT_MS = 15_000;
+
+/** A server that hangs is one that is away. */
+const PING_TIMEOUT_MS = 2_000;
+
+async function ping(db: Db, store: HotConnection): Promise<Pinged> {
+  const [postgres, redis] = await Promise.allSettled([
+    beforeDeadline(db.pool.query("SELECT 1"), PING_TIMEOUT_MS),
+    beforeDeadline(isPublished(store), PING_TIMEOUT_MS),
+  ]);
+  const isUp = redis.status === "fulfilled";
+  return { postgres: postgres.status === "fulfilled", redis: isUp, snapshot: isUp && redis.value };
+}
 
 async function untilConnected(store: HotConnection, timeoutMs: number): Promise<void> {
   const untilMs = Date.now() + timeoutMs;
@@ -110,10 +132,7 @@ export function createWorkerServices(env: Settings): WorkerServices {
     listOrganisations: () => listOrganisationIds(db.pool),
     drainChanges: () => drainChanges(control),
     untilConnected: (timeoutMs) => untilConnected(store, timeoutMs),
-    ping: async () => {
-      const [postgres, redis] = await Promise.allSettled([db.pool.query("SELECT 1"), store.redis.ping()]);
-      return { postgres: postgres.status === "fulfilled", redis: redis.status === "fulfilled" };
-    },
+    ping: () => ping(db, store),
     close: async () => {
       await runner.close();
       await webhooks.close();

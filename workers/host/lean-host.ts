@@ -7,6 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { routeOf } from "@/lib/gateway/handler";
 import type { RunningGateway } from "@/lib/wiring/gateway";
+import { answerGatewayHealth, GATEWAY_HEALTH_PATH } from "./gateway-health";
 import { gatewayRequestOf, sendAnswer } from "./node-request";
 
 export interface Fallback {
@@ -69,6 +70,12 @@ function isGatewayPath(url: string | undefined): boolean {
   return url !== undefined && routeOf(url) !== undefined;
 }
 
+/** Next behind us answers for the whole web process. */
+function isHealthPath(url: string | undefined, fallback: Fallback | undefined): boolean {
+  const path = url?.split("?")[0];
+  return path === GATEWAY_HEALTH_PATH || (fallback === undefined && path === "/api/health");
+}
+
 async function listen(server: Server, host: string, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -100,6 +107,8 @@ export async function startLeanHost(options: LeanHostOptions): Promise<LeanHost>
     answering.add(response);
     response.on("close", () => answering.delete(response));
     if (isGatewayPath(request.url)) gatewayRequest(request, response);
+    else if (isHealthPath(request.url, options.fallback))
+      void answerGatewayHealth(options.gateway.connection, response);
     else {
       nameCaller(request);
       fallback(request, response);
