@@ -223,6 +223,13 @@ const TIERS: Readonly<Record<string, string | undefined>> = {
 };
 const WORD = /^[a-z0-9_-]{1,40}$/u;
 
+/** The name under which a tier is priced, however it was said: null for the ordinary one, undefined for what is no name. */
+export function pricedTier(said: string): string | null | undefined {
+  const stated = word(said);
+  if (stated === undefined) return undefined;
+  return (Object.hasOwn(TIERS, stated) ? TIERS[stated] : stated) ?? null;
+}
+
 /** How the call was served, as the answer says: never as it was asked for, unless the answer is silent. */
 function servedAs(raw: Members, body: Members, hints: UsageHints): Partial<TokenUsage> {
   const tier = word(raw.service_tier) ?? word(body.service_tier) ?? word(at(body, "response.service_tier"));

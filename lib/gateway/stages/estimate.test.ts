@@ -106,3 +106,33 @@ describe("what a call may cost at the most", () => {
     expect(estimateServing(speech, serving({ perCharacter: "0.000015" }, { kind: "speech" }), 1).cost).toBe(45_000n);
   });
 });
+
+describe("how a call asks to be served", () => {
+  const rates: PriceRates = {
+    ...TEXT,
+    services: { priority: { inputPerToken: "0.000002", outputPerToken: "0.00002" } },
+    regionMultipliers: { us: "1.1" },
+    speedMultipliers: { fast: "6" },
+  };
+  const message = { model: "m", max_tokens: 10, messages: [{ role: "user", content: "hello" }] };
+  const costOf = (more: object) =>
+    estimateServing(request("messages", { ...message, ...more }), serving(rates), 10).cost;
+  const standard = costOf({ service_tier: "standard", inference_geo: "global" });
+
+  it.each(["priority", "PRIORITY", "fast", "on_demand_priority", "auto", "Auto", "any word at all"])(
+    "is held at the dear tier that %j may mean",
+    (tier) => {
+      expect(costOf({ service_tier: tier, inference_geo: "global" })).toBeGreaterThan((standard * 19n) / 10n);
+    },
+  );
+
+  it.each(["default", "Standard", "standard_only", "on_demand", "flex"])("is held as ordinary by %j", (tier) => {
+    expect(costOf({ service_tier: tier, inference_geo: "global" })).toBeLessThan((standard * 11n) / 10n);
+  });
+
+  it.each([{ inference_geo: "US" }, { speed: "FAST" }])("is held at its factor however it is written: %j", (more) => {
+    expect(costOf({ service_tier: "standard", inference_geo: "global", ...more })).toBeGreaterThan(
+      (standard * 108n) / 100n,
+    );
+  });
+});

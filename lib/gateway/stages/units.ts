@@ -1,6 +1,7 @@
 /** What a call may use beside tokens, by its request: for the hold, and for answers that do not say. */
 import type { Denial } from "@/lib/domain/denial";
 import { denial } from "@/lib/domain/denial";
+import { pricedTier } from "@/lib/domain/usage-reader";
 import type { AskedUse, UsageHints } from "@/lib/domain/usage-reader";
 import type { TokenUsage } from "@/lib/domain/usage-event";
 import type { boundOf } from "@/lib/pricing/cost";
@@ -49,7 +50,6 @@ function unitsAsked({ extras, kind }: RouteRequest): Partial<TokenUsage> {
   };
 }
 
-const TIERS_WITHOUT_NAME = new Set(["default", "standard", "standard_only"]);
 export const ALL_MEDIA = ["audioInput", "imageInput", "audioOutput", "imageOutput"] as const;
 
 function mediaRuledOut({ kind, extras }: RouteRequest): BoundOptions["without"] {
@@ -57,12 +57,19 @@ function mediaRuledOut({ kind, extras }: RouteRequest): BoundOptions["without"] 
   return kind === "chat" && !extras.hasAudioOutput ? ["audioOutput"] : [];
 }
 
+/** Tiers that may serve what asks for this one; undefined for any of them. */
+function tiersOf(asked: string | null): { readonly serviceTiers?: readonly string[] } {
+  // Where nothing is said, the account's own setting decides.
+  if (asked === null || asked.toLowerCase() === "auto") return {};
+  const named = pricedTier(asked);
+  return named === undefined ? {} : { serviceTiers: named === null ? [] : [named] };
+}
+
 /** Options for the bound of a price that names more than plain token rates. */
 export function boundOptions(request: RouteRequest, region: string | null): BoundOptions {
   const { extras } = request;
   const searches = extras.toolFees.filter(({ tool }) => SEARCH.test(tool));
   const context = contextOf(searches);
-  const { serviceTier } = extras;
   const certain = extras.region ?? region;
   return {
     units: {
@@ -72,12 +79,10 @@ export function boundOptions(request: RouteRequest, region: string | null): Boun
         : { webSearches: searches.reduce((sum, fee) => sum + (fee.maxCalls ?? SEARCHES_HELD), 0) }),
       ...(context === undefined ? {} : { webSearchContext: context }),
     },
-    // Where nothing is said, the account's own setting decides: any of them.
-    ...(serviceTier === null || serviceTier === "auto"
-      ? {}
-      : { serviceTiers: TIERS_WITHOUT_NAME.has(serviceTier) ? [] : [serviceTier] }),
-    ...(certain === null ? {} : { region: certain }),
-    speed: extras.speed ?? "standard",
+    ...tiersOf(extras.serviceTier),
+    // In lower case, as the answer's own words are read.
+    ...(certain === null ? {} : { region: certain.toLowerCase() }),
+    speed: extras.speed?.toLowerCase() ?? "standard",
     without: mediaRuledOut(request) ?? [],
   };
 }
@@ -100,7 +105,7 @@ export function usageHints(request: RouteRequest, vendor: string, region: string
     ...unitsAsked(request),
     ...(searchesOnce ? { webSearches: 1 } : {}),
     ...(context === undefined ? {} : { webSearchContext: context }),
-    ...(extras.speed === null ? {} : { speed: extras.speed }),
+    ...(extras.speed === null ? {} : { speed: extras.speed.toLowerCase() }),
     ...(certain === null ? {} : { region: certain.toLowerCase() }),
   };
   return {

@@ -51,7 +51,7 @@ export function estimateBatch(input: BatchInput, serving: Serving): Estimate {
   const inPrice = boundOfCalls({ calls, inputTokens, outputTokens, longestTokens }, serving.price.rates, {
     ...{ servedTier: BATCH_TIER, speed: "standard" },
     without: isPlainText ? ALL_MEDIA : isSilent ? ["audioOutput"] : [],
-    ...(region === null ? {} : { region }),
+    ...(region === null ? {} : { region: region.toLowerCase() }),
   });
   const cost = serving.fxRate === null ? inPrice : convertNanos(inPrice, serving.fxRate, "up");
   const amounts = meterAmounts(cost, Math.max(1, inputTokens), Math.max(1, outputTokens), calls);
