@@ -3,6 +3,8 @@
  * (https://github.com/ulid/spec), lower case here. The time part matters: a request id tells the ledger which
  * monthly partition its rows belong to, so that a redelivery lands on the same row.
  */
+import { flatText } from "./flat-text";
+
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const TIME_LENGTH = 10;
 const RANDOM_LENGTH = 16;
@@ -34,8 +36,16 @@ export type IdPrefix =
   | "usr"
   | "whk";
 
+let lastTime = { ms: -1, text: "" };
+
 function encodeTime(timeMs: number): string {
-  let rest = Math.floor(timeMs);
+  const ms = Math.floor(timeMs);
+  if (ms !== lastTime.ms) lastTime = { ms, text: encodeMs(ms) };
+  return lastTime.text;
+}
+
+function encodeMs(timeMs: number): string {
+  let rest = timeMs;
   let text = "";
   for (let index = 0; index < TIME_LENGTH; index += 1) {
     text = ALPHABET.charAt(rest % 32) + text;
@@ -44,9 +54,14 @@ function encodeTime(timeMs: number): string {
   return text;
 }
 
+/** Two letters of ten random bits. */
+const PAIRS = Array.from({ length: 1024 }, (_, bits) => ALPHABET.charAt(bits >> 5) + ALPHABET.charAt(bits & 31));
+
 function encodeRandom(bytes: Uint8Array): string {
   let text = "";
-  for (let index = 0; index < RANDOM_LENGTH; index += 1) text += ALPHABET.charAt((bytes[index] ?? 0) & 31);
+  for (let index = 0; index < RANDOM_LENGTH; index += 2) {
+    text += PAIRS[(((bytes[index] ?? 0) & 31) << 5) | ((bytes[index + 1] ?? 0) & 31)] ?? "";
+  }
   return text;
 }
 
@@ -67,7 +82,7 @@ function randomBytes(): Uint8Array {
 
 /** A new id. `timeMs` is Unix milliseconds of the thing named. */
 export function newId(prefix: IdPrefix, timeMs: number): string {
-  return `${prefix}_${encodeTime(timeMs)}${encodeRandom(randomBytes())}`;
+  return flatText(`${prefix}_${encodeTime(timeMs)}${encodeRandom(randomBytes())}`);
 }
 
 /** The Unix milliseconds an id carries; undefined when the text is not one of our ids. */

@@ -1,5 +1,6 @@
 /** BudgetLedger on Redis: one script a call before the upstream, one after it. What happens around them is GatewayCalls. */
 import type { Clock } from "@/lib/domain/clock";
+import { flatText } from "@/lib/domain/flat-text";
 import type { BudgetLedger, ExtendInput, ExtendOutcome, ReserveInput, ReserveOutcome } from "@/lib/gateway/ports";
 import type { OpenReservation, Settlement } from "@/lib/gateway/ports";
 import { headText, StoreUnavailable } from "@/lib/gateway/ports";
@@ -83,8 +84,8 @@ function openCall(
   return {
     reservationId: input.reservationId,
     counters,
-    amounts,
-    headJson: headText(input.head, taken.plan),
+    amounts: flatText(amounts),
+    headJson: flatText(headText(input.head, taken.plan)),
     rungBasisPoints: taken.rungBasisPoints,
     isOverflow: taken.isOverflow,
     extension: 0,

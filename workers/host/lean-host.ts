@@ -39,13 +39,38 @@ function notFound(_request: IncomingMessage, response: ServerResponse): void {
   );
 }
 
-function gatewayListener(gateway: RunningGateway, pending: Set<Promise<unknown>>) {
+/**
+ * Counts what is under way. No set of the things themselves: the tables of one that changes with every call outlive its
+ * entries in the collector's eyes, and every call of a second stays in memory with them.
+ */
+class UnderWay {
+  private count = 0;
+  private whenNone: (() => void)[] = [];
+  readonly begin = (): void => {
+    this.count += 1;
+  };
+  readonly end = (): void => {
+    this.count -= 1;
+    if (this.count > 0) return;
+    for (const resolve of this.whenNone.splice(0)) resolve();
+  };
+
+  get isNone(): boolean {
+    return this.count === 0;
+  }
+
+  none(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.isNone) resolve();
+      else this.whenNone.push(resolve);
+    });
+  }
+}
+
+function gatewayListener(gateway: RunningGateway, pending: UnderWay) {
   const waitUntil = (promise: Promise<unknown>): void => {
-    pending.add(promise);
-    const over = (): void => {
-      pending.delete(promise);
-    };
-    promise.then(over, over);
+    pending.begin();
+    promise.then(pending.end, pending.end);
   };
   return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     const context = { waitUntil, clientAddress: incoming.socket.remoteAddress };
@@ -99,13 +124,13 @@ function within(work: Promise<unknown>, ms: number): Promise<unknown> {
 
 /** Throws what listening throws (EADDRINUSE, EACCES). */
 export async function startLeanHost(options: LeanHostOptions): Promise<LeanHost> {
-  const pending = new Set<Promise<unknown>>();
+  const pending = new UnderWay();
   const gatewayRequest = gatewayListener(options.gateway, pending);
   const fallback = options.fallback?.request ?? notFound;
-  const answering = new Set<ServerResponse>();
+  const answering = new UnderWay();
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
-    answering.add(response);
-    response.on("close", () => answering.delete(response));
+    answering.begin();
+    response.on("close", answering.end);
     if (isGatewayPath(request.url)) gatewayRequest(request, response);
     else if (isHealthPath(request.url, options.fallback))
       void answerGatewayHealth(options.gateway.connection, response);
@@ -127,13 +152,13 @@ export async function startLeanHost(options: LeanHostOptions): Promise<LeanHost>
       // Clients keep connections open for minutes, and browsers open some before they have anything to ask: once no
       // answer is under way, none of them is worth waiting for.
       const sweeping = setInterval(() => {
-        if (answering.size === 0) server.closeAllConnections();
+        if (answering.isNone) server.closeAllConnections();
         else server.closeIdleConnections();
       }, 50);
       await within(closed, graceMs);
       clearInterval(sweeping);
       server.closeAllConnections();
-      await within(Promise.allSettled([...pending]), graceMs);
+      await within(pending.none(), graceMs);
       await options.gateway.close();
     },
   };

@@ -3,6 +3,7 @@ import type { ActionKind } from "@/lib/domain/policy";
 import { ACTION_KINDS, rungAt } from "@/lib/domain/policy";
 import type { BudgetFacts, Denial } from "@/lib/domain/denial";
 import { denial } from "@/lib/domain/denial";
+import { flatText } from "@/lib/domain/flat-text";
 import { nanosToDecimal } from "@/lib/domain/money";
 import type { Meter } from "@/lib/domain/snapshot";
 import type { CompiledCall } from "../compiled-call";
@@ -192,7 +193,7 @@ function prepare(
     estimates,
     input: {
       organisationId: caller.view.organisation.id,
-      reservationId: `${caller.requestId}:${String(attempt)}`,
+      reservationId: flatText(`${caller.requestId}:${String(attempt)}`),
       epoch: caller.view.epoch,
       windowStartMs: call.windowStartMs,
       windowEndMs: call.windowEndMs,

@@ -1,4 +1,5 @@
 /** The end of a reservation: what was used, what it cost, which lines it charges, and why the call was served as it was. */
+import { flatText } from "@/lib/domain/flat-text";
 import { convertNanos } from "@/lib/domain/money";
 import { meterAmounts, usageRatio } from "@/lib/domain/lines";
 import type { Outcome, TokenUsage } from "@/lib/domain/usage-event";
@@ -111,15 +112,16 @@ export function settlementOf(held: Held, measured: Measured, cost: Cost, nowMs: 
   const { usage } = measured;
   const { caller, serving } = held;
   const [amount, priceAmount] = [String(cost.amount), String(cost.priceAmount)];
-  const resultJson =
+  const resultJson = flatText(
     `,"kind":"settled","settledAtMs":${String(nowMs)},"outcome":"${measured.outcome}",` +
-    `"isEstimated":${String(measured.isEstimated)},"isOverflow":${String(held.slices?.isOverflow ?? held.isOverflow)},` +
-    `"decision":"${serving.plan.decision}","rungBasisPoints":${String(held.rungBasisPoints)},` +
-    `"usage":${JSON.stringify(usage)},"components":${JSON.stringify(cost.components)},` +
-    `"priceAmount":"${priceAmount}","amount":"${amount}","savedAmount":"${String(cost.savedAmount)}",` +
-    `"lines":[${chargedLines(held, usage, cost.amount)}],"latencyMs":${String(Math.max(0, nowMs - caller.startedMs))},` +
-    `"firstByteMs":${String(measured.firstByteMs)},"statusCode":${String(measured.statusCode)},` +
-    `"explanation":${explanationOf(held, measured.shortenedBy)}}`;
+      `"isEstimated":${String(measured.isEstimated)},"isOverflow":${String(held.slices?.isOverflow ?? held.isOverflow)},` +
+      `"decision":"${serving.plan.decision}","rungBasisPoints":${String(held.rungBasisPoints)},` +
+      `"usage":${JSON.stringify(usage)},"components":${JSON.stringify(cost.components)},` +
+      `"priceAmount":"${priceAmount}","amount":"${amount}","savedAmount":"${String(cost.savedAmount)}",` +
+      `"lines":[${chargedLines(held, usage, cost.amount)}],"latencyMs":${String(Math.max(0, nowMs - caller.startedMs))},` +
+      `"firstByteMs":${String(measured.firstByteMs)},"statusCode":${String(measured.statusCode)},` +
+      `"explanation":${explanationOf(held, measured.shortenedBy)}}`,
+  );
   return {
     cost: amount,
     inputTokens: usage.inputTokens,
