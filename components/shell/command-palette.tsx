@@ -125,7 +125,7 @@ function Palette({ allowed, onClose }: PaletteProps & { readonly onClose: () => 
         ))}
       </ul>
       <p role="status" className={commands.length === 0 ? "pb-2 text-center text-[0.8125rem] text-soft" : "sr-only"}>
-        {t("found", { count: commands.length })}
+        {commands.length === 0 ? t("nothing") : t("found", { count: commands.length })}
       </p>
     </DialogFrame>
   );
