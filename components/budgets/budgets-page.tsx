@@ -1,8 +1,9 @@
 "use client";
-import { TriangleAlert } from "lucide-react";
+import { Download, TriangleAlert } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import type { ReactElement } from "react";
+import { saveCsv } from "@/components/format/save-csv";
 import { zoneText } from "@/components/format/time";
 import { QueryView } from "@/components/query/query-view";
 import { PageHeader } from "@/components/shell/page-header";
@@ -11,12 +12,15 @@ import { Card } from "@/components/ui/card";
 import { EmptyState, Notice } from "@/components/ui/notice";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import type { BudgetTree } from "@/lib/contracts/budgets";
+import type { CsvCell } from "@/lib/domain/csv";
+import { BUDGET_CSV_COLUMNS, budgetCsvRows } from "./budget-csv";
 import type { BudgetPanel } from "./budget-actions";
 import { BudgetDrawer } from "./budget-drawer";
 import { BudgetTreeTable } from "./budget-tree-table";
 import { HistoryDrawer } from "./history-drawer";
 import { TopUpDialog } from "./top-up-dialog";
 import { initiallyClosed, visibleRows } from "./tree-rows";
+import { useBudgetWords } from "./use-budget-words";
 import { useBudgetTree } from "./use-budgets";
 
 const ROOMY_ROWS = 40;
@@ -41,6 +45,25 @@ function Panel({
     case "history":
       return <HistoryDrawer tree={tree} budget={panel.budget} onClose={onClose} />;
   }
+}
+
+function ExportButton({ tree }: { readonly tree: BudgetTree }): ReactElement {
+  const t = useTranslations("budgets");
+  const words = useBudgetWords();
+  const head = BUDGET_CSV_COLUMNS.map((column) => t(`csv.${column}`));
+  const rows = (): readonly (readonly CsvCell[])[] =>
+    budgetCsvRows(tree, {
+      kind: (kind) => t(`kinds.${kind}`),
+      period: (kind) => t(`periods.${kind}`),
+      meter: (meter) => t(`meters.${meter}`),
+      rung: words.rungName,
+      enforcement: (enforcement) => words.enforcement(enforcement, false),
+    });
+  return (
+    <Button onClick={() => saveCsv(`spillway-budgets-${tree.organisation.id}.csv`, [head, ...rows()])}>
+      <Download aria-hidden /> {t("csvAction")}
+    </Button>
+  );
 }
 
 function Tree({ tree }: { readonly tree: BudgetTree }): ReactElement {
@@ -92,6 +115,7 @@ export function BudgetsPage(): ReactElement {
     <>
       <PageHeader
         title={t("title")}
+        actions={tree === undefined ? undefined : <ExportButton tree={tree} />}
         lead={tree === undefined ? t("lead") : `${t("lead")} ${zoneText(tree.readAtMs, tree.organisation.timeZone)}`}
       />
       <QueryView query={found} skeleton={<SkeletonRows />}>

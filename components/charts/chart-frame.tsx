@@ -1,7 +1,9 @@
 "use client";
+import { Download } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useId } from "react";
 import type { ReactElement, ReactNode } from "react";
+import { Button } from "@/components/ui/button";
 import { Card, CardHeader } from "@/components/ui/card";
 
 interface ChartFrameProps {
@@ -13,13 +15,15 @@ interface ChartFrameProps {
   readonly empty?: ReactNode;
   /** The same data as rows, for those who read rather than look. */
   readonly table: ReactNode;
+  /** Saves that data as a file. */
+  readonly onSave?: () => void;
   readonly legend?: ReactNode;
   readonly children: ReactNode;
 }
 
 /** Title, chart, its sentence in words and its table. */
 export function ChartFrame(props: ChartFrameProps): ReactElement {
-  const { title, note, summary, isEmpty = false, empty, table, legend, children } = props;
+  const { title, note, summary, isEmpty = false, empty, table, onSave, legend, children } = props;
   const t = useTranslations("charts");
   const id = useId();
   return (
@@ -38,7 +42,19 @@ export function ChartFrame(props: ChartFrameProps): ReactElement {
             <summary className="w-fit rounded-sm py-1 text-xs text-brand underline-offset-4 hover:underline max-md:py-3">
               {t("asTable")}
             </summary>
-            <div className="mt-2 max-h-56 overflow-auto rounded-md border">{table}</div>
+            <div
+              className="mt-2 max-h-56 overflow-auto rounded-md border"
+              tabIndex={0}
+              role="region"
+              aria-label={title}
+            >
+              {table}
+            </div>
+            {onSave === undefined ? null : (
+              <Button size="sm" className="mt-2" onClick={onSave}>
+                <Download aria-hidden /> {t("save")}
+              </Button>
+            )}
           </details>
         </figure>
       )}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { dateTimeText, relativeText, resetText, zoneText } from "./time";
+import { dateTimeText, localDate, relativeText, resetText, utcText, zoneText } from "./time";
 
 const NEW_YEAR_SHANGHAI = Date.UTC(2026, 11, 31, 16, 0, 0);
 
@@ -8,6 +8,12 @@ describe("time text", () => {
     expect(dateTimeText(NEW_YEAR_SHANGHAI, "en", "Asia/Shanghai")).toBe("1 Jan 2027, 00:00");
     expect(dateTimeText(NEW_YEAR_SHANGHAI, "en", "America/New_York")).toBe("31 Dec 2026, 11:00");
     expect(resetText(NEW_YEAR_SHANGHAI, "zh-CN", "Asia/Shanghai")).toBe("1月1日 00:00");
+  });
+
+  it("in a file is the date of the zone and the instant in UTC", () => {
+    expect(localDate(NEW_YEAR_SHANGHAI, "Asia/Shanghai")).toBe("2027-01-01");
+    expect(localDate(NEW_YEAR_SHANGHAI, "America/New_York")).toBe("2026-12-31");
+    expect(utcText(NEW_YEAR_SHANGHAI)).toBe("2026-12-31 16:00:00 UTC");
   });
 
   it("shows midnight as 00:00, never 24:00", () => {

@@ -28,6 +28,15 @@ export function dateTimeText(
   });
 }
 
+/** For files: "2026-11-30", the date on the calendars of the zone. */
+export function localDate(ms: number, timeZone: string): string {
+  const options = { timeZone, year: "numeric", month: "2-digit", day: "2-digit" } as const;
+  const parts = new Map(
+    new Intl.DateTimeFormat("en-GB", options).formatToParts(ms).map((one) => [one.type, one.value]),
+  );
+  return [parts.get("year"), parts.get("month"), parts.get("day")].join("-");
+}
+
 /** For comparing with logs elsewhere: "2026-11-30 04:38:49 UTC". */
 export function utcText(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;

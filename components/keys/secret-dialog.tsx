@@ -3,6 +3,7 @@ import { Download } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useEffect, useRef, useState } from "react";
 import type { ReactElement } from "react";
+import { saveText } from "@/components/format/save-csv";
 import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { DialogFrame } from "@/components/ui/dialog";
@@ -16,12 +17,7 @@ interface SecretDialogProps {
 /** Saves the key as the environment file that SDKs read. The text goes to the person's disk and nowhere else. */
 function download(secret: string): void {
   const text = `OPENAI_API_KEY=${secret}\nOPENAI_BASE_URL=${window.location.origin}/v1\n`;
-  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = "spillway.env";
-  link.click();
-  URL.revokeObjectURL(url);
+  saveText("spillway.env", "text/plain", text);
 }
 
 /** The only time the full key is seen. It closes only after the person says that it is stored. */

@@ -6,9 +6,11 @@ import { ChartFrame } from "@/components/charts/chart-frame";
 import { spendSeries } from "@/components/charts/spend-series";
 import type { SpendSeries } from "@/components/charts/spend-series";
 import { moneyText, moneyWithCode, percentText, ratioBasisPoints } from "@/components/format/money";
-import { dateText, dayOfMonthText, zoneText } from "@/components/format/time";
+import { saveCsv } from "@/components/format/save-csv";
+import { dateText, dayOfMonthText, localDate, zoneText } from "@/components/format/time";
 import { EmptyState } from "@/components/ui/notice";
 import type { Overview } from "@/lib/contracts/overview";
+import { nanosToDecimal } from "@/lib/domain/money";
 
 function useSummary(): (view: Overview, series: SpendSeries) => string {
   const t = useTranslations("overview");
@@ -69,6 +71,16 @@ export function SpendChart({ view }: { readonly view: Overview }): ReactElement 
       summary={summary}
       isEmpty={view.month.totals.requests === 0}
       empty={<EmptyState title={t("noSpendTitle")} body={t("noSpendBody")} />}
+      onSave={() =>
+        saveCsv(`spillway-days-${view.organisation.id}.csv`, [
+          [c("day"), c("onDay", { currency }), c("upTo", { currency })],
+          ...view.days.map((day, index) => [
+            localDate(day.startMs, timeZone),
+            { decimal: nanosToDecimal(BigInt(day.amount)) },
+            { decimal: nanosToDecimal(BigInt(series.points[index + 1]?.spentNanos ?? "0")) },
+          ]),
+        ])
+      }
       legend={<Legend hasLimit={series.limitNanos !== null} />}
       table={
         <table className="figures w-full text-xs">
