@@ -62,7 +62,7 @@ export interface RouteList {
 
 export const PASSTHROUGH = "passthrough";
 /** What outlives a call has paths of its own, beside the table. */
-const STORED = ["files", "batches"].filter((path) => storedPath(path) !== undefined);
+const STORED = ["files", "batches"].filter((path) => storedPath(path, "POST") !== undefined);
 
 /** Throws where the table cannot be found: it must not become a bench of nothing. */
 export function readRouteList(): RouteList {

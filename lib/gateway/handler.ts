@@ -189,7 +189,7 @@ export function createGatewayCore(deps: GatewayDeps): GatewayCore {
     if (asksToRead(arrived, request.method)) return read(request, arrived, context);
     const errors = (caller: Authenticated | undefined): ErrorContext => errorContext(arrived, caller);
     // What Anthropic keeps is in no register.
-    const path = governed || arrived.protocol === "anthropic" ? undefined : storedPath(received.path);
+    const path = governed || arrived.protocol === "anthropic" ? undefined : storedPath(received.path, request.method);
     if (path) {
       const stored = { request, received, path, clientAddress: context.clientAddress, errorContext: errors };
       return answerResult(arrived, await serveStored(stored, deps));
@@ -286,9 +286,9 @@ function isUnserved(path: string): boolean {
 }
 
 /** Of a path without a governed route, in lists of refusals. */
-function routeName(path: string): string {
+function routeName(path: string, method: string): string {
   if (isRead(path)) return path;
-  return storedPath(path) ? path.replace(/\/.*$/u, "") : "passthrough";
+  return storedPath(path, method) ? path.replace(/\/.*$/u, "") : "passthrough";
 }
 
 function arrive(request: GatewayRequest, startedMs: number): Arrived {
@@ -302,7 +302,7 @@ function arrive(request: GatewayRequest, startedMs: number): Arrived {
     received: {
       requestId: newId("req", startedMs),
       startedMs,
-      route: governed?.route ?? routeName(path),
+      route: governed?.route ?? routeName(path, request.method),
       path,
       language: languageOf(request.headers.get("accept-language")),
     },

@@ -202,13 +202,24 @@ describe("a response in the background", () => {
     let id = "";
     for await (const event of stream) {
       types.push(event.type);
-      if (event.type === "response.created") ({ id } = event.response);
+      if (event.type !== "response.created") continue;
+      ({ id } = event.response);
+      // It is there as soon as anybody has heard of it.
+      expect((await client.responses.retrieve(id)).id).toBe(id);
     }
     expect(types.at(-1)).toBe("response.completed");
-    const left = await client.responses.create(body);
-    for await (const _event of left) break;
+    const left = await client.responses.create(body).withResponse();
+    for await (const _event of left.data) break;
     await worker.untilEnded(made.organisationId);
-    expect(await expectBooksAgree(host, made, requestId)).toBe(COST);
+    for (const one of [requestId, left.response.headers.get("x-request-id") ?? ""]) {
+      expect(await expectBooksAgree(host, made, one)).toBe(COST);
+    }
+    // Listened to once more, from where somebody left it.
+    const again: string[] = [];
+    for await (const event of await client.responses.retrieve(id, { stream: true, starting_after: 1 })) {
+      again.push(event.type);
+    }
+    expect(again).toEqual(types.slice(2));
     expect((await client.responses.retrieve(id)).status).toBe("completed");
     expect(await settled(host, made)).toEqual({ settled: 2n * COST, held: 0n });
   });

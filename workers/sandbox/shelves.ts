@@ -53,6 +53,8 @@ export interface StoredResponse extends Unfinished {
   readonly contextTokens: number;
   /** What was asked, item by item. */
   readonly input: unknown;
+  /** Its stream behind the event of that number, to its end: who listens waits for it. */
+  events(after: number): string;
 }
 
 export class Shelves {

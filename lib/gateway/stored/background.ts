@@ -24,6 +24,7 @@ import type { ErrorContext } from "../wire/error-response";
 import { NO_USAGE } from "../wire/openai-usage";
 import { servedHeaders } from "../wire/response-headers";
 import { isBody } from "../wire/routes/fields";
+import { GatedStream } from "./gated-stream";
 
 export interface BackgroundDeps extends HoldDeps, ForwardDeps {
   readonly answerHeaders: AnswerHeaders;
@@ -105,17 +106,17 @@ async function streamedAnswer(
   deps: Background,
 ): Promise<GatewayAnswer> {
   await handOver(held, deps);
-  let isNoted = false;
-  const body = idsAlong(upstream.body, (ids) => {
+  let isNamed = false;
+  const events = idsAlong(upstream.body, (ids) => {
+    const noted = noteIds(held, ids, deps);
     const [id] = ids;
     // The first one is that of the response itself.
-    if (!isNoted && id !== undefined && isObjectId(id)) {
-      isNoted = true;
-      // Not noted, the worker books it as a call whose end nobody saw.
-      void noteMade(facts, { id, object: "response", status: "queued" }, deps).catch(() => undefined);
-    }
-    void noteIds(held, ids, deps);
+    if (isNamed || id === undefined || !isObjectId(id)) return;
+    isNamed = true;
+    // Not noted, the worker books it as a call whose end nobody saw.
+    body.openAfter(Promise.all([noted, noteMade(facts, { id, object: "response", status: "queued" }, deps)]));
   });
+  const body = new GatedStream(events);
   const headers = { ...servedHeaders(held, deps.clock.nowMs()), ...deps.answerHeaders(upstream.headers) };
   headers["content-type"] ??= "text/event-stream; charset=utf-8";
   headers["cache-control"] = "no-cache, no-transform";

@@ -12,7 +12,7 @@ it.each([
   ["responses/resp_1/cancel", { kind: "response", id: "resp_1", tail: "cancel" }],
   ["responses/resp_1/input_items", { kind: "response", id: "resp_1", tail: "input_items" }],
 ])("%s names what is stored", (path, found) => {
-  expect(storedPath(path)).toEqual(found);
+  expect(storedPath(path, "GET")).toEqual(found);
 });
 
 it.each([
@@ -23,11 +23,14 @@ it.each([
   "files/..",
   "files/%2e%2e",
   "file",
-  // Calls of their own.
   "responses",
-  "responses/input_tokens",
   "responses/a/content",
   "uploads",
 ])("%s names nothing", (path) => {
-  expect(storedPath(path)).toBeUndefined();
+  expect(storedPath(path, "GET")).toBeUndefined();
+});
+
+it("what is posted beside responses is a call of its own, but for what is done with one", () => {
+  expect(storedPath("responses/input_tokens", "POST")).toBeUndefined();
+  expect(storedPath("responses/resp_1/cancel", "POST")).toEqual({ kind: "response", id: "resp_1", tail: "cancel" });
 });

@@ -11,20 +11,18 @@ export interface StoredPath {
 
 const TAILS = { files: ["content"], batches: ["cancel"], responses: ["cancel", "input_items"] } as const;
 const KINDS = { files: "file", batches: "batch", responses: "response" } as const;
-/** Actions of their own, not ids (API reference: responses). */
-const NO_RESPONSES: readonly string[] = ["input_tokens", "compact"];
 
 function isStoredRoot(root: string): root is keyof typeof KINDS {
   return Object.hasOwn(KINDS, root);
 }
 
 /** Undefined for other paths, and for ids that no provider gives. */
-export function storedPath(path: string): StoredPath | undefined {
+export function storedPath(path: string, method: string): StoredPath | undefined {
   const [root = "", id = null, tail = null, ...more] = path.split("/");
   if (!isStoredRoot(root) || more.length > 0) return undefined;
   const kind = KINDS[root];
-  // To make a response is a call like any other.
-  if (kind === "response" && (id === null || NO_RESPONSES.includes(id))) return undefined;
+  // To make a response is a call like any other, and so is what stands beside it: `responses/input_tokens`.
+  if (kind === "response" && (id === null || (tail === null && method === "POST"))) return undefined;
   if (id !== null && !isObjectId(id)) return undefined;
   const known = TAILS[root].find((one) => one === tail);
   return tail === null || known !== undefined ? { kind, id, tail: known ?? null } : undefined;

@@ -1,5 +1,6 @@
 /** OpenAI's Responses API: create (whole, streamed, in the background), read, list input, cancel, delete, count input tokens. */
-import { answerJson } from "../answer";
+import { Buffer } from "node:buffer";
+import { answerBytes, answerJson } from "../answer";
 import { modelField } from "../body-fields";
 import { RequestError } from "../errors";
 import { book, type Call, cutShort, type Exchange, type Metered } from "../exchange";
@@ -15,10 +16,12 @@ export function handleResponses(exchange: Exchange): void {
   if (plan.isBackground && !plan.isStored) {
     throw new RequestError(400, "invalid_value", "Background mode requires 'store' to be true.", "background");
   }
-  if (plan.isBackground && !plan.stream) {
+  if (plan.isBackground) {
     const stored = new BackgroundResponse(exchange, plan);
     shelves.responses.put(plan.id, stored);
-    answerJson(exchange, undefined, JSON.stringify(responseObject(plan, control, "queued")));
+    // It is made whole, and billed so, whoever listens.
+    if (plan.stream) answerEvents(exchange, stored, -1);
+    else answerJson(exchange, undefined, JSON.stringify(responseObject(plan, control, "queued")));
     return;
   }
   const status = finalStatus(plan, control);
@@ -43,8 +46,17 @@ export function responsesAnswer(call: Call): { metered: Metered; json: string } 
   return { metered: { ...plan, stream: false }, json: JSON.stringify(responseObject(plan, call.control, status)) };
 }
 
+function answerEvents(exchange: Exchange, stored: StoredResponse, after: number): void {
+  answerBytes(exchange, undefined, Buffer.from(stored.events(after)), "text/event-stream");
+}
+
 export function handleReadResponse(exchange: Exchange): void {
   const stored = storedResponse(exchange);
+  const query = exchange.request.query();
+  if (query.get("stream") === "true") {
+    answerEvents(exchange, stored, Number(query.get("starting_after") ?? -1));
+    return;
+  }
   const json = stored.json();
   stored.poll();
   answerJson(exchange, undefined, json);
@@ -84,12 +96,21 @@ function storedResponse({ params, shelves }: Exchange): StoredResponse {
   return stored;
 }
 
+function eventsOf(plan: ResponsePlan, control: Call["control"], after: number): string {
+  const all = [...responseEvents(plan, control, new EventNumbers())];
+  return all
+    .slice(after + 1)
+    .map(({ text }) => text)
+    .join("");
+}
+
 function finished(plan: ResponsePlan, { control }: Call, status: ResponseStatus): StoredResponse {
   return {
     id: plan.id,
     input: plan.body.input,
     contextTokens: plan.promptTokens + plan.completionTokens,
     json: () => JSON.stringify(responseObject(plan, control, status)),
+    events: (after) => eventsOf(plan, control, after),
     poll: () => undefined,
     cancel: () => {
       const message = "Cannot cancel a synchronous response.";
@@ -124,6 +145,12 @@ class BackgroundResponse implements StoredResponse {
 
   json(): string {
     return JSON.stringify(responseObject(this.plan, this.exchange.control, this.status));
+  }
+
+  events(after: number): string {
+    this.polled = Math.max(this.polled, this.polls);
+    this.advance();
+    return eventsOf(this.plan, this.exchange.control, after);
   }
 
   poll(): void {
