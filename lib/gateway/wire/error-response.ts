@@ -69,8 +69,8 @@ function shapeOf(refusal: Denial, context: ErrorContext): HttpShape {
 }
 
 /** The code by which a refusal is known in the books: the one that callers are told, where that says enough. */
-  if (code === "provider_budget_exhausted") return code;
 export function refusalCode({ code, budget }: Denial): string {
+  if (code === "provider_budget_exhausted") return code;
   return code === "budget_exhausted" ? exhaustedCode(budget) : SHAPES[code].code;
 }
 
