@@ -49,10 +49,14 @@ function livesMs(facts: DeferredFacts, nowMs: number): number {
   return Math.max(1_000, facts.deadlineMs - nowMs) + facts.keepSeconds * 1000;
 }
 
+/** Calls of an organisation on their way to Postgres: beyond that its callers come again, and nobody else hears of it. */
+const MAX_WAITING = 2_000;
+
 export function createDeferralStore(
   connection: HotConnection,
   boxes: DeferredBoxes,
   nowMs: () => number,
+  maxWaiting = MAX_WAITING,
 ): DeferralStore {
   const unavailable = (error: unknown): never => {
     throw new StoreUnavailable("deferred calls cannot be reached", 1000, error);
@@ -60,6 +64,8 @@ export function createDeferralStore(
   return {
     accept: async (organisationId, facts, request) => {
       const keys = keysOf(organisationId);
+      const waiting = await connection.redis.xlen(keys.deferrals).catch(unavailable);
+      if (waiting >= maxWaiting) throw new StoreUnavailable("too many deferred calls wait to be taken over");
       const json = JSON.stringify(facts);
       const box = boxes.seal("request", organisationId, facts.id, request).toString("base64");
       const written = await connection.redis
