@@ -12,6 +12,8 @@ export const queryKeys = {
   tokenIssuers: ["token-issuers"] as const,
   webhooks: (state: string) => ["webhooks", state] as const,
   allWebhooks: ["webhooks"] as const,
+  deferred: (state: string) => ["deferred", state] as const,
+  allDeferred: ["deferred"] as const,
   policies: ["policies"] as const,
   rolloutHistory: (policyId: string) => ["rollouts", policyId, "history"] as const,
   policyReplay: (policyId: string, versionId: string) => ["rollouts", policyId, "replay", versionId] as const,

@@ -43,6 +43,14 @@ export function RefusalCard({
             {t("toFirstCall")}
           </Link>
         )}
+        {refusal.deferral?.runRequestId == null ? null : (
+          <Link
+            href={`/requests/${refusal.deferral.runRequestId}`}
+            className="text-brand underline-offset-4 hover:underline"
+          >
+            {t("toRun")}
+          </Link>
+        )}
       </div>
     </Card>
   );

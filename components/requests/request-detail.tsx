@@ -1,5 +1,6 @@
 "use client";
 import { useLocale, useTranslations } from "next-intl";
+import Link from "next/link";
 import type { ReactElement, ReactNode } from "react";
 import { MoneyWithCode } from "@/components/format/figures";
 import { amountOfMeter, countText, exactMoneyText } from "@/components/format/money";
@@ -52,6 +53,30 @@ function Facts({ detail }: { readonly detail: RequestDetail }): ReactElement {
           <span className="font-mono text-xs">{detail.route}</span>
         </Fact>
         <Fact label={t("fact.user")}>{detail.endUser ?? "–"}</Fact>
+        {detail.session === null ? null : (
+          <Fact label={t("fact.session")}>
+            <Link
+              href={`/requests?${new URLSearchParams({ session: detail.session }).toString()}`}
+              className="font-mono text-xs break-all text-brand underline-offset-4 hover:underline"
+            >
+              {detail.session}
+            </Link>
+          </Fact>
+        )}
+        {detail.deferredFrom === null ? null : (
+          <Fact label={t("fact.deferredFrom")}>
+            {detail.deferredFrom.requestId === null ? (
+              <span className="font-mono text-xs break-all">{detail.deferredFrom.id}</span>
+            ) : (
+              <Link
+                href={`/requests/${detail.deferredFrom.requestId}`}
+                className="font-mono text-xs break-all text-brand underline-offset-4 hover:underline"
+              >
+                {detail.deferredFrom.id}
+              </Link>
+            )}
+          </Fact>
+        )}
       </dl>
     </Card>
   );

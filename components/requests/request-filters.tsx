@@ -38,7 +38,9 @@ export function RequestFilters({ query, list, onChange }: FiltersProps): ReactEl
   const decisionText = useDecisionText();
   const outcomeText = useOutcomeText();
   const [clearings, setClearings] = useState(0);
-  const isFiltered = [query.q, query.app, query.model, query.decision, query.outcome].some((one) => one !== "");
+  const isFiltered = [query.q, query.app, query.model, query.decision, query.outcome, query.session].some(
+    (one) => one !== "",
+  );
   const outcomes = [...(list?.outcomes ?? []), ...FILTER_CODES];
   return (
     <div className="mb-3 grid grid-cols-2 gap-2 sm:flex sm:flex-wrap" role="search">
@@ -48,6 +50,13 @@ export function RequestFilters({ query, list, onChange }: FiltersProps): ReactEl
         label={t("search")}
         value={query.q}
         onChange={(q) => onChange({ q })}
+      />
+      <SearchField
+        key={`session ${String(clearings)}`}
+        className="col-span-2 sm:max-w-56"
+        label={t("filter.session")}
+        value={query.session}
+        onChange={(session) => onChange({ session })}
       />
       <Select
         aria-label={t("filter.app")}

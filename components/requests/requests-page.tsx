@@ -25,7 +25,7 @@ const text = parseAsString.withDefault("");
 /** The filters, kept in the address: back, reload and a shared link show the same rows. */
 function useFilters(): [RequestListQuery, (change: Partial<RequestListQuery>) => void] {
   const [state, setState] = useQueryStates(
-    { q: text, app: text, model: text, decision: text, outcome: text },
+    { q: text, app: text, model: text, decision: text, outcome: text, session: text },
     { history: "push", shallow: true },
   );
   const parsed = requestListQuery.safeParse(state);

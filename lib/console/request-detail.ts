@@ -161,8 +161,14 @@ export function toRefusal(
             tries: deferral?.tries ?? 0,
             deadlineMs: deferral?.deadlineAt.getTime() ?? null,
             endedMs: deferral?.endedAt?.getTime() ?? null,
+            runRequestId: deferral?.runRequestId ?? null,
           },
   };
+}
+
+/** As the caller named it; null where it named none. */
+export function sessionOf(explanation: unknown): string | null {
+  return textOf(record(explanation), "session");
 }
 
 /** The id under which the call was taken for later; null where it was not. */

@@ -52,7 +52,7 @@ describe("requests", () => {
     );
     return requestId;
   }
-  const query = { q: "", app: "", model: "", decision: "" as const, outcome: "", after: "" };
+  const query = { q: "", app: "", model: "", decision: "" as const, outcome: "", session: "", after: "" };
 
   it("come in pages that neither repeat nor skip, also within one millisecond", async () => {
     const org = await createTestOrganisation(control, {});
@@ -123,7 +123,7 @@ describe("requests", () => {
     expect(await idsOf("static")).toEqual([fixed]);
     expect((await readOverview(services, who)).refusals.map((row) => row.requestId)).toEqual([refused]);
     expect((await readRequest(services, who, replayed)).refusal?.replayedRequestId).toBe(firstId);
-    const taken = { id: deferredId, state: null, tries: 0, deadlineMs: null, endedMs: null };
+    const taken = { id: deferredId, runRequestId: null, state: null, tries: 0, deadlineMs: null, endedMs: null };
     expect((await readRequest(services, who, waiting)).refusal?.deferral).toEqual(taken);
     await services.db.pool.query(
       `INSERT INTO deferred_calls (id, organisation_id, api_key_id, app_id, state, request_box, tries, next_at, deadline_at,

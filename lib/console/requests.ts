@@ -2,6 +2,7 @@
 import type { RequestDetail, RequestList, RequestListQuery, RequestRow } from "@/lib/contracts/requests";
 import { REQUEST_DECISIONS } from "@/lib/contracts/requests";
 import { listModelNames } from "@/lib/db/console-consumers";
+import { findDeferredFrom } from "@/lib/db/console-deferred";
 import { listKeyNames } from "@/lib/db/console-keys";
 import {
   findDeferredCall,
@@ -17,7 +18,7 @@ import { AppError } from "@/lib/domain/fault";
 import { idTimeMs } from "@/lib/domain/ids";
 import { OUTCOMES } from "@/lib/domain/usage-event";
 import type { ConsoleServices } from "@/lib/wiring/console";
-import { deferredIdOf, toAttempt, toRefusal } from "./request-detail";
+import { deferredIdOf, sessionOf, toAttempt, toRefusal } from "./request-detail";
 import type { Names } from "./request-detail";
 import type { ConsolePrincipal } from "./principal";
 import { readTree, toOrganisationView } from "./snapshot";
@@ -85,6 +86,7 @@ export async function readRequests(
     model: query.model,
     decision: query.decision,
     outcome: query.outcome,
+    session: query.session,
     sinceMs: idMs === undefined ? services.clock.nowMs() - LOG_DAYS * DAY_MS : idMs - ID_TOLERANCE_MS,
     before: parseCursor(query.after),
     limit: limit + 1,
@@ -165,6 +167,7 @@ export async function readRequest(
   const keys = subject.apiKeyId === null ? [] : await listKeyNames(sql, organisation.id, [subject.apiKeyId]);
   const names = { budgets: namesOfBudgets(tree, budgets), targets };
   const deferredId = refusal === undefined ? null : deferredIdOf(refusal);
+  const deferredFrom = entries.length === 0 ? undefined : await findDeferredFrom(sql, organisation.id, requestId);
   const deferral = deferredId === null ? undefined : await findDeferredCall(sql, organisation.id, deferredId);
   return {
     organisation: toOrganisationView(organisation),
@@ -175,6 +178,8 @@ export async function readRequest(
     appName: subject.appId === null ? null : (tree.byId.get(subject.appId)?.name ?? null),
     keyName: keys[0]?.name ?? null,
     endUser: entries[0]?.endUser ?? null,
+    session: sessionOf(subject.explanation),
+    deferredFrom: deferredFrom ?? null,
     environment: subject.environment,
     trafficClass: subject.trafficClass,
     modelRequested: subject.modelRequested,

@@ -11,6 +11,7 @@ const PAGE_ACTIONS = {
   "/budgets": "budget.read",
   "/keys": "key.read",
   "/requests": "request.read",
+  "/deferred": "request.read",
   "/policies": "policy.read",
   "/providers": "model.read",
   "/prices": "price.read",

@@ -3,6 +3,7 @@ import "server-only";
 import { createApiKey, revokeApiKey, rotateApiKey } from "@/lib/control/api-keys";
 import { archiveBudget, createBudget, freezeBudget, unfreezeBudget, updateBudget } from "@/lib/control/budgets";
 import type { BudgetResult } from "@/lib/control/budgets";
+import { cancelDeferredCall } from "@/lib/control/deferral-cancel";
 import { createFirstOrganisation } from "@/lib/control/first-organisation";
 import { grantBudget } from "@/lib/control/grants";
 import { removeSampleData } from "@/lib/control/sample-data";
@@ -62,6 +63,12 @@ export async function writeGrant(call: WriteCall<WithId, CreateGrantInput>): Pro
   const ref = { organisationId: organisation.id, budgetId: call.params.id };
   const { grant, auditId } = await grantBudget(controlFor("grant.create", call), principal, { ...call.input, ...ref });
   return { id: grant.id, auditId, undoable: false };
+}
+
+export async function writeDeferredCancel(call: WriteCall<WithId, unknown>): Promise<WriteResult> {
+  const ref = { organisationId: call.who.organisation.id, deferredId: call.params.id };
+  const { auditId } = await cancelDeferredCall(controlFor("deferred_call.cancel", call), call.who.principal, ref);
+  return { id: call.params.id, auditId, undoable: false };
 }
 
 export async function writeUndo(call: WriteCall<NoParams, UndoInput>): Promise<WriteResult> {

@@ -14,6 +14,8 @@ export const requestListQuery = z.object({
   decision: z.enum(["", ...REQUEST_DECISIONS]).default(""),
   /** An outcome of a settled call, or a refusal code. */
   outcome: z.string().max(60).default(""),
+  /** As the caller named it in `x-spillway-session`. */
+  session: z.string().max(256).default(""),
   /** `<reservedAtMs>.<requestId>.<attempt>` of the last row seen. */
   after: z.string().max(120).default(""),
 });
@@ -127,6 +129,8 @@ export const requestRefusal = z.object({
       tries: z.int(),
       deadlineMs: timeMs.nullable(),
       endedMs: timeMs.nullable(),
+      /** The call that it was run as. */
+      runRequestId: z.string().nullable(),
     })
     .nullable(),
 });
@@ -155,6 +159,9 @@ export const requestDetail = z.object({
   appName: z.string().nullable(),
   keyName: z.string().nullable(),
   endUser: z.string().nullable(),
+  session: z.string().nullable(),
+  /** The call that was deferred and run as this one; `requestId` null: only its own id is known. */
+  deferredFrom: z.object({ id: z.string(), requestId: z.string().nullable() }).nullable(),
   environment: z.string().nullable(),
   trafficClass: z.string().nullable(),
   modelRequested: z.string().nullable(),

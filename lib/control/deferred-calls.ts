@@ -75,7 +75,7 @@ function factsOf(call: ClaimedDeferredCall): DeferredFacts {
   return { id, apiKeyId, appId, createdMs, deadlineMs, keepSeconds };
 }
 
-interface End extends Omit<DeferredCallEnd, "endedMs" | "answerBox"> {
+interface End extends Omit<DeferredCallEnd, "endedMs" | "answerBox" | "runRequestId"> {
   readonly answer?: DeferredAnswer;
 }
 
@@ -118,7 +118,8 @@ async function end(deps: DeferredDeps, call: ClaimedDeferredCall, ended: End): P
   const move = { facts: factsOf(call), from: ["pending", "running"] as const, to: state, code, answerBox };
   await moveDeferred(deps.store.redis, call.organisationId, endedMs, move);
   const notice = noticeOf(deps, call, ended, endedMs);
-  await endDeferredCall(deps.db.pool, call.id, { state, code, answerBox, endedMs }, notice);
+  const runRequestId = answer?.requestId ?? null;
+  await endDeferredCall(deps.db.pool, call.id, { state, code, answerBox, endedMs, runRequestId }, notice);
 }
 
 /** First where it is kept, where a call that is another worker's by now stays as it is; then where gateways look. */

@@ -19,6 +19,8 @@ export interface RequestSearch {
   readonly decision: string;
   /** Outcome of a settled call or code of a refusal; empty: any. */
   readonly outcome: string;
+  /** As the caller named it; empty: any. */
+  readonly session: string;
   readonly sinceMs: number;
   readonly before: RequestCursor | null;
   readonly limit: number;
@@ -55,7 +57,7 @@ const DECISION = `CASE code ${NOTES.map(([code, decision]) => `WHEN '${code}' TH
 const IS_REFUSAL = `code NOT IN (${NOTES.map(([code]) => `'${code}'`).join(", ")})`;
 
 // Each half is cut to the page before the halves are merged, so that either index serves its own order.
-const LIST = `
+const list = (ofSession: string): string => `
 WITH calls AS (
   SELECT reserved_at AS at, request_id, attempt, false AS refused, app_id, api_key_id, environment, traffic_class,
          model_requested, model_served, decision, outcome, usage, amount, saved_amount, latency_ms, status_code, is_estimated
@@ -63,7 +65,7 @@ WITH calls AS (
    WHERE organisation_id = $1 AND reserved_at >= $2 AND kind = 'usage' AND $6 <> 'refused'
      AND ($3::text[] IS NULL OR app_id = ANY($3)) AND ($4 = '' OR starts_with(request_id, $4))
      AND ($5 = '' OR model_served = $5 OR model_requested = $5) AND ($6 = '' OR decision = $6) AND ($7 = '' OR outcome = $7)
-     AND ($8::timestamptz IS NULL OR (reserved_at, request_id, attempt) < ($8, $9, $10::int))
+     AND ($8::timestamptz IS NULL OR (reserved_at, request_id, attempt) < ($8, $9, $10::int))${ofSession}
    ORDER BY reserved_at DESC, request_id DESC, attempt DESC LIMIT $11
 ), refused AS (
   SELECT refused_at AS at, request_id, -1 AS attempt, true AS refused, app_id, api_key_id, environment, traffic_class,
@@ -73,7 +75,7 @@ WITH calls AS (
    WHERE organisation_id = $1 AND refused_at >= $2 AND $6 IN ('', ${DECISION})
      AND ($3::text[] IS NULL OR app_id = ANY($3)) AND ($4 = '' OR starts_with(request_id, $4))
      AND ($5 = '' OR model_requested = $5) AND ($7 = '' OR code = $7)
-     AND ($8::timestamptz IS NULL OR (refused_at, request_id, -1) < ($8, $9, $10::int))
+     AND ($8::timestamptz IS NULL OR (refused_at, request_id, -1) < ($8, $9, $10::int))${ofSession}
    ORDER BY refused_at DESC, request_id DESC LIMIT $11
 )
 SELECT at, request_id AS "requestId", attempt, refused, app_id AS "appId", api_key_id AS "apiKeyId", environment,
@@ -83,9 +85,13 @@ SELECT at, request_id AS "requestId", attempt, refused, app_id AS "appId", api_k
   FROM (SELECT * FROM calls UNION ALL SELECT * FROM refused) AS log
  ORDER BY at DESC, request_id DESC, attempt DESC LIMIT $11`;
 
+const LIST = list("");
+// Its own text, so that the index of sessions serves it.
+const LIST_OF_SESSION = list(" AND explanation ? 'session' AND explanation->>'session' = $12");
+
 export async function searchRequests(sql: SqlClient, search: RequestSearch): Promise<RequestLogRow[]> {
-  const { before } = search;
-  const { rows } = await sql.query<RequestLogRow>(LIST, [
+  const { before, session } = search;
+  const { rows } = await sql.query<RequestLogRow>(session === "" ? LIST : LIST_OF_SESSION, [
     search.organisationId,
     new Date(search.sinceMs),
     search.appIds,
@@ -97,6 +103,7 @@ export async function searchRequests(sql: SqlClient, search: RequestSearch): Pro
     before?.requestId ?? "",
     before?.attempt ?? 0,
     search.limit,
+    ...(session === "" ? [] : [session]),
   ]);
   return rows;
 }
@@ -213,6 +220,8 @@ export async function listNewestRefusals(
 }
 
 export interface DeferredCallRow {
+  /** The call that it was run as. */
+  readonly runRequestId: string | null;
   readonly state: string;
   readonly tries: number;
   readonly deadlineAt: Date;
@@ -226,7 +235,7 @@ export async function findDeferredCall(
   id: string,
 ): Promise<DeferredCallRow | undefined> {
   const { rows } = await sql.query<DeferredCallRow>(
-    `SELECT state, tries, deadline_at AS "deadlineAt", ended_at AS "endedAt" FROM deferred_calls
+    `SELECT run_request_id AS "runRequestId", state, tries, deadline_at AS "deadlineAt", ended_at AS "endedAt" FROM deferred_calls
       WHERE organisation_id = $1 AND id = $2`,
     [organisationId, id],
   );

@@ -1,6 +1,7 @@
 /** Deferred calls: taken over from the gateways, claimed by one worker at a time, ended once. */
 import type { DeferredState } from "@/lib/domain/deferred-call";
 import type { WebhookPayload } from "@/lib/domain/webhook";
+import type { Tx } from "./client";
 import type { SqlClient } from "./pool";
 
 export interface NewDeferredCall {
@@ -141,6 +142,8 @@ export interface DeferredCallEnd {
   readonly code: string | null;
   readonly answerBox: Buffer | null;
   readonly endedMs: number;
+  /** The call that it was run as; null where no run was answered. */
+  readonly runRequestId: string | null;
 }
 
 /** What is told of the end, with its address sealed. */
@@ -159,8 +162,8 @@ export async function endDeferredCall(
 ): Promise<void> {
   await client.query(
     `WITH ended AS (
-       UPDATE deferred_calls SET state = $2, code = $3, answer_box = $4, claimed_until = NULL, ended_at = to_timestamp($5::float8 / 1000.0),
-         prune_at = to_timestamp($5::float8 / 1000.0) + make_interval(secs => keep_seconds)
+       UPDATE deferred_calls SET state = $2, code = $3, answer_box = $4, claimed_until = NULL, run_request_id = $9,
+         ended_at = to_timestamp($5::float8 / 1000.0), prune_at = to_timestamp($5::float8 / 1000.0) + make_interval(secs => keep_seconds)
        WHERE id = $1 AND ended_at IS NULL RETURNING organisation_id, ended_at)
      INSERT INTO webhook_deliveries (id, organisation_id, target_box, payload, created_at)
      SELECT $6, organisation_id, $7, $8, ended_at FROM ended WHERE $6::text IS NOT NULL
@@ -174,8 +177,38 @@ export async function endDeferredCall(
       notice?.id ?? null,
       notice?.targetBox ?? null,
       notice && JSON.stringify(notice.payload),
+      end.runRequestId,
     ],
   );
+}
+
+export interface DeferredCallState extends Omit<NewDeferredCall, "box"> {
+  readonly state: string;
+}
+
+export async function findDeferredCallState(
+  tx: Tx,
+  organisationId: string,
+  id: string,
+): Promise<DeferredCallState | null> {
+  const select = {
+    id: true,
+    apiKeyId: true,
+    appId: true,
+    createdAt: true,
+    deadlineAt: true,
+    keepSeconds: true,
+    state: true,
+  };
+  const row = await tx.deferredCall.findFirst({ where: { id, organisationId }, select });
+  if (row === null) return null;
+  const { createdAt, deadlineAt, ...others } = row;
+  return { ...others, createdMs: createdAt.getTime(), deadlineMs: deadlineAt.getTime() };
+}
+
+/** Has a worker look at a waiting call now. */
+export async function wakeDeferredCall(tx: Tx, id: string, now: Date): Promise<void> {
+  await tx.deferredCall.updateMany({ where: { id, endedAt: null }, data: { nextAt: now } });
 }
 
 /** The hash by which a key may be found now: the newest secret that is still good; undefined where there is none. */

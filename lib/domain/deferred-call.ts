@@ -42,6 +42,9 @@ export function isEnded(state: DeferredState): boolean {
   return state !== "pending" && state !== "running";
 }
 
+/** Why a call ended that no gateway answered, beside `status_<n>` and the codes of refusals. */
+export const DEFERRED_ENDS = ["outcome_unknown", "answer_too_large", "deadline_passed", "request_unreadable"] as const;
+
 const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 60_000;
 

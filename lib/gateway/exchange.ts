@@ -34,7 +34,7 @@ export interface Classified extends Authenticated {
   readonly trafficClass: string;
   /** A class that was claimed without being entitled to it: ignored and noted. */
   readonly ignoredClaim: string | null;
-  /** As the caller names it, where the policy counts sessions; null where either says nothing. */
+  /** As the caller names it: noted with the call, and counted where the policy says so. */
   readonly session: string | null;
 }
 

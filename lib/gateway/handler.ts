@@ -7,7 +7,7 @@ import { denial, isDenial } from "@/lib/domain/denial";
 import { newId } from "@/lib/domain/ids";
 import { usageRatio } from "@/lib/domain/lines";
 import type { RefusalEvent } from "@/lib/domain/usage-event";
-import type { Authenticated, Received } from "./exchange";
+import type { Authenticated, Classified, Received } from "./exchange";
 import type { GatewayAnswer, GatewayRequest } from "./http";
 import { fromWebRequest, jsonAnswer, toWebResponse } from "./http";
 import type { Asked, Refused } from "./hold";
@@ -18,6 +18,7 @@ import type { MeDeps } from "./routes/me";
 import { meBody, usageBody } from "./routes/me";
 import { answerDeferred, isDeferredPath } from "./routes/deferred";
 import { modelsBody } from "./routes/models";
+import { sessionNote } from "./session-call";
 import { serveStored } from "./stored/serve-stored";
 import { storedPath } from "./stored/stored-path";
 import { authenticate } from "./stages/authenticate";
@@ -123,8 +124,15 @@ function refusalEvent(
     statusCode: status,
     code,
     budgetId: refusal.budget?.budgetId ?? null,
-    explanation: explain(refusal),
+    explanation: noteOf(refusal, caller),
   };
+}
+
+/** Why, and the session that the call named, where it came so far. */
+function noteOf(refusal: Denial, caller: Authenticated | Classified): Record<string, unknown> | null {
+  const session = "session" in caller ? sessionNote(caller) : {};
+  const why = explain(refusal);
+  return why === null && !("session" in session) ? null : { ...why, ...session };
 }
 
 function explain(refusal: Denial): Record<string, unknown> | null {

@@ -30,6 +30,17 @@ function linesOf(limit: SessionLimit, sessionId: string): ReserveBudgetLine[] {
   ];
 }
 
+/** What is noted of it with the call: a name of any kind, as long as one may be; null where there is none. */
+export function notedSession({ session }: Pick<Classified, "session">): string | null {
+  return session === null || session === "" ? null : session.slice(0, 256);
+}
+
+/** The same for what is noted beside the calls. */
+export function sessionNote(caller: Pick<Classified, "session">): { readonly session?: string } {
+  const session = notedSession(caller);
+  return session === null ? {} : { session };
+}
+
 /** The call with the counters of its session; a denial where its name is missing or is none. */
 export function callOfSession(
   call: CompiledCall,

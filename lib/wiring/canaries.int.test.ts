@@ -261,7 +261,7 @@ async function consoleAnswers(): Promise<string> {
     organisation,
     user: { id: "usr_test", name: "Test", email: "test@example.com" },
   };
-  const query = { q: "", app: "", model: "", decision: "" as const, outcome: "", after: "" };
+  const query = { q: "", app: "", model: "", decision: "" as const, outcome: "", session: "", after: "" };
   const requests = await readRequests(consoleServices, who, query);
   expect(requests.rows.length).toBeGreaterThan(5);
   const details = await Promise.all(requests.rows.map(({ requestId }) => readRequest(consoleServices, who, requestId)));

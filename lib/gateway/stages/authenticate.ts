@@ -157,6 +157,6 @@ export function classify(caller: Authenticated, headers: GatewayRequest["headers
     endUser,
     trafficClass: isOwn || !isEntitled ? own : claim,
     ignoredClaim: isEntitled ? null : claim.slice(0, 60),
-    session: chain.policy.session === null ? null : headers.get(SESSION_HEADER),
+    session: headers.get(SESSION_HEADER),
   };
 }

@@ -9,6 +9,7 @@ import type { Outcome, RefusalEvent } from "@/lib/domain/usage-event";
 import type { Classified } from "../exchange";
 import type { GatewayAnswer, GatewayRequest } from "../http";
 import type { CallClaim, CallClaims, KeptAnswer } from "../ports";
+import { sessionNote } from "../session-call";
 import type { DeferredRun } from "./defer";
 import type { RouteRequest } from "../wire/routes/route-request";
 import { isFormRequest } from "../wire/routes/route-request";
@@ -121,7 +122,7 @@ export function replayEvent({ replayed, caller, request }: Replayed, nowMs: numb
     statusCode: replayed.status,
     code: "replayed",
     budgetId: null,
-    explanation: { requestId: replayed.headers["x-request-id"] ?? null },
+    explanation: { requestId: replayed.headers["x-request-id"] ?? null, ...sessionNote(caller) },
   };
 }
 

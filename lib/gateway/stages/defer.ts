@@ -13,6 +13,7 @@ import type { Classified } from "../exchange";
 import type { GatewayAnswer, GatewayRequest } from "../http";
 import { jsonAnswer } from "../http";
 import type { BudgetLedger, DeferralStore } from "../ports";
+import { sessionNote } from "../session-call";
 import type { RouteRequest } from "../wire/routes/route-request";
 import { isFormRequest } from "../wire/routes/route-request";
 
@@ -126,7 +127,7 @@ export async function deferCall(
     statusCode: 202,
     code: "deferred",
     budgetId: null,
-    explanation: { deferredId: facts.id },
+    explanation: { deferredId: facts.id, ...sessionNote(caller) },
   });
   return { deferred: accepted(caller, facts, asksForLater(headers)) };
 }

@@ -8,6 +8,7 @@ import { costOf } from "@/lib/pricing/cost";
 import { PriceError } from "@/lib/pricing/decimal";
 import type { Held } from "../exchange";
 import type { BudgetLedger, Settlement } from "../ports";
+import { notedSession } from "../session-call";
 import { heldUnits } from "./units";
 
 const DAY_MS = 86_400_000;
@@ -89,7 +90,9 @@ export function explanationOf(held: Held, shortenedBy?: string): string {
   const ignored = caller.ignoredClaim === null ? "" : `,"ignoredClass":${JSON.stringify(caller.ignoredClaim)}`;
   const note = shortenedBy === undefined ? ignored : `${ignored},"shortenedBy":${JSON.stringify(shortenedBy)}`;
   const degraded = held.isDegraded ? ',"degraded":"quota_store"' : "";
-  const served = `{"plan":"${held.serving.plan.decision}","rungBasisPoints":${String(held.rungBasisPoints)}${note}${degraded}${routeNote(held)}`;
+  const named = caller.session === null ? null : notedSession(caller);
+  const session = named === null ? "" : `"session":${JSON.stringify(named)},`;
+  const served = `{${session}"plan":"${held.serving.plan.decision}","rungBasisPoints":${String(held.rungBasisPoints)}${note}${degraded}${routeNote(held)}`;
   if (!budget || !binding) return `${served}}`;
   const ladder = budget.ladder === null ? undefined : caller.chain.policy.ladders[budget.ladder];
   const rungName = JSON.stringify(rungAt(ladder, held.rungBasisPoints)?.name ?? null);
