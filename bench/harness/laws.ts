@@ -139,6 +139,14 @@ export async function readBillLines(stack: BenchStack, owners: readonly BookOwne
   return lines;
 }
 
+interface BookedAttempt {
+  readonly id: string;
+  readonly request: string;
+  readonly route: string;
+  readonly entries: string;
+  readonly failed: boolean | null;
+}
+
 async function billedOnce(stack: BenchStack, owners: readonly BookOwner[], options: LawOptions): Promise<Law> {
   const { answered = [], unbilledRoutes = [] } = options;
   const billed = new Map<string, number>();
@@ -148,14 +156,16 @@ async function billedOnce(stack: BenchStack, owners: readonly BookOwner[], optio
     if (parts === undefined) strangers += 1;
     else billed.set(parts.reservationId, (billed.get(parts.reservationId) ?? 0) + 1);
   }
-  const { rows } = await stack.control.db.pool.query<{ id: string; request: string; route: string; entries: string }>(
-    `select request_id || ':' || attempt as id, request_id as request, min(route) as route, count(*) as entries
+  const { rows } = await stack.control.db.pool.query<BookedAttempt>(
+    `select request_id || ':' || attempt as id, request_id as request, min(route) as route, count(*) as entries,
+       bool_and(usage->>'requests' = '0') as failed
        from ledger_entries where organisation_id = any($1) and kind = 'usage' group by 1, 2`,
     [owners.map((owner) => owner.organisationId)],
   );
   const booked = new Set(rows.map((row) => row.id));
-  const unbilled = new Set(rows.filter((row) => unbilledRoutes.includes(row.route)).map((row) => row.id));
-  const requests = new Set(rows.map((row) => row.request));
+  // An attempt that failed at no cost is a fact of the ledger and on nobody's bill.
+  const unbilled = new Set(rows.filter((row) => row.failed || unbilledRoutes.includes(row.route)).map((row) => row.id));
+  const requests = new Set(rows.filter((row) => !row.failed).map((row) => row.request));
   const counts: [count: number, problem: string][] = [
     [strangers, "bill lines without our tag"],
     [[...billed.values()].filter((count) => count > 1).length, "attempts billed twice"],

@@ -82,7 +82,7 @@ export async function readBooks(stack: BenchStack, owners: readonly BookOwner[])
     }
   }
   const { rows } = await stack.control.db.pool.query<{ model: string; calls: string; amount: string }>(
-    `select model_served as model, count(*) filter (where kind = 'usage') as calls, sum(price_amount)::text as amount
+    `select model_served as model, count(*) filter (where kind = 'usage' and coalesce(usage->>'requests', '') <> '0') as calls, sum(price_amount)::text as amount
        from ledger_entries where organisation_id = any($1) group by 1`,
     [owners.map((owner) => owner.organisationId)],
   );

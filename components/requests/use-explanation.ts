@@ -15,6 +15,12 @@ export interface Explain {
   readonly ofRefusal: (refusal: RequestRefusal, detail: RequestDetail) => readonly string[];
 }
 
+/** Kinds of upstream errors, as the books name them. */
+const FAILURES = [
+  ...(["rate", "money", "auth", "invalid", "context", "content", "gone"] as const),
+  ...(["overloaded", "server", "unknown"] as const),
+] as const;
+
 type Explanation = DecisionExplanation | null;
 
 /** Ten units of the currency. */
@@ -84,6 +90,22 @@ function useNote(): (refusal: RequestRefusal, detail: RequestDetail) => readonly
   };
 }
 
+/** What an attempt failed of, and that it cost nothing where it did. */
+function useFailure(): (attempt: RequestAttempt, failure: string) => readonly string[] {
+  const t = useTranslations("explain");
+  return (attempt, failure) => {
+    const kind = FAILURES.find((one) => one === failure) ?? "unknown";
+    const provider = attempt.provider ?? "–";
+    const reason = t(`failures.${kind}`);
+    return [
+      attempt.statusCode === null
+        ? t("failedUnanswered", { model: attempt.modelServed, provider, reason })
+        : t("failed", { model: attempt.modelServed, provider, reason, status: attempt.statusCode }),
+      ...(attempt.amount === "0" && !attempt.isEstimated ? [t("failedFree")] : []),
+    ];
+  };
+}
+
 function isSaid(sentence: string | undefined): sentence is string {
   return sentence !== undefined;
 }
@@ -99,10 +121,16 @@ export function useExplanation(): Explain {
     const names = explanation?.spentTargets ?? [];
     return names.length === 0 ? undefined : t("spentTargets", { names: names.join(", ") });
   };
+  const failed = useFailure();
   return {
     ofAttempt: (attempt, detail) => {
       const { currency } = detail.organisation;
       const { explanation } = attempt;
+      if (explanation?.failure != null) {
+        return [...failed(attempt, explanation.failure), attempt.isEstimated ? t("estimated") : undefined].filter(
+          isSaid,
+        );
+      }
       const asked = detail.modelRequested ?? attempt.modelServed;
       const first =
         attempt.decision === "downgrade" || asked !== attempt.modelServed

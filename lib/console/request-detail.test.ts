@@ -33,7 +33,14 @@ describe("what the gateway wrote about its decision", () => {
       heldAmount: "0",
       limitAmount: "30000000",
       ignoredClass: "core",
+      failure: null,
       spentTargets: [],
+    });
+  });
+
+  it("says of an attempt what it failed of", () => {
+    expect(toExplanation({ plan: "pass", rungBasisPoints: 0, failure: "overloaded" }, names)).toMatchObject({
+      failure: "overloaded",
     });
   });
 

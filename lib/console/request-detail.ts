@@ -65,7 +65,7 @@ function amountOf(source: Readonly<Record<string, unknown>>, name: string): stri
 
 /**
  * Reads what the gateway wrote: with a settled call `plan, rungBasisPoints, rungName, ratioBasisPoints, budgetId, ladder,
- * settled, held, limit, ignoredClass, spentTargets`, with a refusal the same but plan, ladder and ignoredClass. null when it wrote nothing that can be told. `budgetId`: known from elsewhere.
+ * settled, held, limit, ignoredClass, failure, spentTargets`, with a refusal the same but plan, ladder and ignoredClass. null when it wrote nothing that can be told. `budgetId`: known from elsewhere.
  */
 export function toExplanation(
   value: unknown,
@@ -88,6 +88,7 @@ export function toExplanation(
     heldAmount: amountOf(source, "held"),
     limitAmount: amountOf(source, "limit"),
     ignoredClass: textOf(source, "ignoredClass"),
+    failure: textOf(source, "failure"),
     spentTargets: textsOf(source, "spentTargets").map((target) => names.targets.get(target) ?? target),
   };
   const isEmpty = (entry: unknown): boolean => entry === null || (Array.isArray(entry) && entry.length === 0);

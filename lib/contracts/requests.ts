@@ -73,6 +73,8 @@ export const decisionExplanation = z.object({
   limitAmount: amountText.nullable(),
   /** A class that the request claimed and its key may not have. */
   ignoredClass: z.string().nullable(),
+  /** What the attempt failed of: a kind of the table of upstream errors. */
+  failure: z.string().nullable(),
   /** Names of providers and deployments that were passed over: what may be spent there was spent. */
   spentTargets: z.array(z.string()),
 });

@@ -7,6 +7,7 @@ import type { RetryPlace, RetrySettings } from "@/lib/routing/retry-plan";
 import { planRetry } from "@/lib/routing/retry-plan";
 import type { FailedBefore, Held } from "./exchange";
 import type { Serving } from "./serving";
+import { failedMeasure, NO_COST, settlementOf } from "./stages/settle";
 import type { AttemptFailure } from "./stages/upstream-error";
 import type { Avoided, Routing, TargetDeps } from "./targets";
 import { hasOwnTarget, hasPlace } from "./targets";
@@ -20,6 +21,8 @@ export interface Following {
   readonly failed: Held;
   readonly before: readonly FailedBefore[];
   readonly avoided: Avoided;
+  /** What the failed attempt's end adds to its usage event. */
+  readonly resultJson: string;
 }
 
 /** Notes that a call begins; undefined while nobody has failed, so that calls without trouble cost nothing. */
@@ -81,6 +84,8 @@ export function nextAttempt(
     failed: held,
     before: [...held.before, fact],
     avoided: avoidedNext(decision.where, serving, avoided),
+    resultJson: settlementOf(held, failedMeasure(failed.failure.kind, failed.status), NO_COST, deps.clock.nowMs())
+      .resultJson,
   };
   return { delayMs: decision.delayMs, following };
 }

@@ -1,20 +1,24 @@
 /** A reservation ends exactly once, whoever comes first: the answer, the client hanging up, an error, the last resort. */
 import type { Outcome } from "@/lib/domain/usage-event";
+import type { UpstreamErrorKind } from "@/lib/routing/upstream-error";
 import type { Held } from "./exchange";
 import type { BudgetLedger, TokenEstimator } from "./ports";
 import type { Cost, Measured } from "./stages/settle";
-import { conclude, unknownUsage } from "./stages/settle";
+import { conclude, failedMeasure, NO_COST, unknownUsage } from "./stages/settle";
 import type { Slices } from "./stages/slices";
+import type { AttemptFailure } from "./stages/upstream-error";
 import { noteUnseen } from "./stages/visible-output";
 
 export interface Ending {
   readonly isOver: () => boolean;
   /** Books what was measured. `cost` spares pricing it twice. */
   settle(measured: Measured, cost?: Cost): Promise<void>;
-  /** For an attempt that provably cost nothing. */
+  /** For a reservation under which nothing was sent. */
   void(): Promise<void>;
+  /** For an attempt that failed and provably cost nothing. */
+  failed(failure: AttemptFailure): Promise<void>;
   /** For an attempt whose end nobody saw: booked as the policy says, estimated, corrected by the bill. */
-  unknown(statusCode: number | null): Promise<void>;
+  unknown(statusCode: number | null, failure?: UpstreamErrorKind): Promise<void>;
   /** How it ended; undefined while it stands. */
   readonly outcome: () => Outcome | "void" | undefined;
   /** Settles when the reservation has ended, in whatever way. */
@@ -41,12 +45,13 @@ export function createEnding(held: Held, deps: EndingDeps): Ending {
   });
   const conclusion = (measured: Measured | null, cost: Cost | null): Promise<void> =>
     conclude(held, measured, cost, deps.clock.nowMs(), deps.ledger);
-  const unknown = (statusCode: number | null): Measured => ({
+  const unknown = (statusCode: number | null, failure?: UpstreamErrorKind): Measured => ({
     usage: unknownUsage(held),
     isEstimated: true,
     outcome: "unknown",
     statusCode,
     firstByteMs: null,
+    ...(failure === undefined ? {} : { failure }),
   });
   const end = (measured: Measured | null, cost: Cost | null): Promise<void> => {
     if (!ended) {
@@ -70,6 +75,7 @@ export function createEnding(held: Held, deps: EndingDeps): Ending {
       return end(measured, cost ?? null);
     },
     void: () => end(null, null),
-    unknown: (statusCode) => end(unknown(statusCode), null),
+    failed: ({ failure, status }) => end(failedMeasure(failure.kind, status), NO_COST),
+    unknown: (statusCode, failure) => end(unknown(statusCode, failure), null),
   };
 }

@@ -15,7 +15,7 @@ import { callOfEndUser } from "./end-user-call";
 import type { Authenticated, Classified, Held, Received } from "./exchange";
 import { callOfSession } from "./session-call";
 import type { GatewayRequest } from "./http";
-import type { BodyGuard, BudgetLedger, PolicySource, ReserveInput, TokenEstimator } from "./ports";
+import type { BodyGuard, BudgetLedger, PolicySource, PreviousAttempt, TokenEstimator } from "./ports";
 import type { ReadBodyDeps } from "./stages/read-body";
 import { readRequest } from "./stages/read-body";
 import type { AuthenticateDeps } from "./stages/authenticate";
@@ -211,7 +211,7 @@ const NOTHING_BEFORE: Held["before"] = [];
 async function reserveOnce(
   reserving: Reserving,
   attempt: number,
-  previous: ReserveInput["previous"],
+  previous: PreviousAttempt | null,
   counted: CountedInputs | undefined,
   deps: HoldDeps,
 ): Promise<Reserved> {
@@ -228,12 +228,15 @@ async function reserveOnce(
   }
 }
 
+function previousOf({ failed, resultJson }: Following): PreviousAttempt {
+  return { reservationId: failed.reservationId, resolution: "void", resultJson };
+}
+
 /** Reserves by the bound of the body, and once more by a count where that finds no room for what was asked. */
 async function reserveTightly(reserving: Reserving, deps: HoldDeps): Promise<Reserved> {
   const { numbers, following } = reserving;
-  const failed = following?.failed;
   const attempt = numbers.next;
-  const before = failed ? { reservationId: failed.reservationId, resolution: "void" as const } : null;
+  const before = following ? previousOf(following) : null;
   const first = await reserveOnce(reserving, attempt, before, undefined, deps);
   if ("again" in first || "isStatic" in first || "spentAt" in first || !deps.estimator || !isTight(first)) return first;
   const counted = await countInputs(reserving.request, reserving.call, deps.estimator);

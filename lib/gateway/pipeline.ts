@@ -126,13 +126,15 @@ async function attempt(
 
 /** Ends a failed attempt after which no other follows. */
 async function endFailed(held: Held, failed: AttemptFailure, ending: Ending, isBrokenOff: boolean): Promise<void> {
-  if (failed.due === "nothing") await ending.void();
-  else if (failed.due === "unknown" && !isBrokenOff) await ending.unknown(failed.status);
+  const failure = failed.failure.kind;
+  if (failed.due === "nothing") await ending.failed(failed);
+  else if (failed.due === "unknown" && !isBrokenOff) await ending.unknown(failed.status, failure);
   else {
     // Refused after it was read, or broken off before the first byte: the prompt is what can have been billed.
     const usage = { ...NO_USAGE, inputTokens: held.request.inputGuess() };
     const outcome = isBrokenOff ? "aborted" : "upstream_error";
-    await ending.settle({ usage, isEstimated: true, outcome, statusCode: failed.status, firstByteMs: null });
+    const measured = { usage, isEstimated: true, outcome, statusCode: failed.status, firstByteMs: null } as const;
+    await ending.settle({ ...measured, failure });
   }
 }
 
@@ -162,7 +164,7 @@ async function holdNext(
     return "reservationId" in result ? { held: result, avoided: next.following.avoided } : undefined;
   } finally {
     // The script has ended it, or has not seen it: either way this process must stop renewing it.
-    void ending.void();
+    void ending.failed(failed);
   }
 }
 

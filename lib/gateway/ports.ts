@@ -64,6 +64,14 @@ export function headText(head: EventHead, plan: number): string {
   return `${head.opening}${head.servings[plan] ?? ""}${head.call}${head.held[plan] ?? ""}}`;
 }
 
+/** An attempt that cost nothing, ended in the step that reserves the next. */
+export interface PreviousAttempt {
+  readonly reservationId: string;
+  readonly resolution: "void" | "keep";
+  /** As of a Settlement: of an attempt that was sent and failed, which the ledger is to know. Absent where nothing was sent. */
+  readonly resultJson?: string;
+}
+
 export interface ReserveInput {
   readonly organisationId: string;
   readonly reservationId: string;
@@ -77,7 +85,7 @@ export interface ReserveInput {
   readonly rateLimits: readonly ReserveRateLimit[];
   readonly askedTokens: number;
   readonly head: EventHead;
-  readonly previous: { readonly reservationId: string; readonly resolution: "void" | "keep" } | null;
+  readonly previous: PreviousAttempt | null;
   /** It is kept beyond this process, so it has to stand in the store, whether its budgets are enforced or not. */
   readonly isKept?: boolean;
 }
@@ -161,7 +169,7 @@ export interface Settlement {
   readonly inputTokens: number;
   readonly outputTokens: number;
   /** Of many calls that were held as one; 1 where absent. */
-  readonly requests?: number;
+  readonly requests?: number | undefined;
   readonly priceCurrency: string;
   readonly priceAmount: string;
   /** UTC day of the reservation, for the book: 2026-01-31. */

@@ -186,14 +186,16 @@ export function reserveCommand(
   const keys = keysOf(inputs[0]?.organisationId ?? "");
   const terms = new TermsOfBatch();
   const reservations: string[] = [];
-  const voided: string[] = [];
+  const voided: { readonly id: string; readonly resultJson: string }[] = [];
   const calls: string[] = [];
   for (const input of inputs) {
     const termsNumber = terms.add(input);
     const { plans, planCount } = packPlans(input);
     reservations.push(keys.reservation(input.reservationId));
-    if (input.previous?.resolution === "void") voided.push(input.previous.reservationId);
-    const last = input.previous?.resolution === "void" ? voided.length : 0;
+    const { previous } = input;
+    const isVoided = previous?.resolution === "void";
+    if (isVoided) voided.push({ id: previous.reservationId, resultJson: previous.resultJson ?? "" });
+    const last = isVoided ? voided.length : 0;
     const facts = `${String(termsNumber)} ${String(last)} ${String(input.askedTokens)} ${String(planCount)}`;
     calls.push(input.reservationId, facts, input.head.call, plans);
   }
@@ -204,8 +206,9 @@ export function reserveCommand(
       keys.generation,
       keys.deadlines,
       ...reservations,
-      ...voided.map((id) => keys.reservation(id)),
+      ...voided.map(({ id }) => keys.reservation(id)),
       ...terms.keys(),
+      ...(voided.length === 0 ? [] : [keys.usage]),
     ],
     args: [
       runId,
@@ -215,7 +218,7 @@ export function reserveCommand(
       String(texts.length / 2),
       String(voided.length),
       ...texts,
-      ...voided,
+      ...voided.flatMap(({ id, resultJson }) => [id, resultJson]),
       ...calls,
     ],
   };

@@ -36,6 +36,11 @@ export interface Booked {
   readonly outcome: string;
   readonly isEstimated: boolean;
   readonly explanation: Record<string, unknown>;
+  readonly amount: string;
+  readonly status: number | null;
+  readonly requestId: string;
+  /** 0: an attempt that failed at no cost. */
+  readonly requests: string;
 }
 
 export type CompanyOptions = TestOrganisationOptions & {
@@ -54,7 +59,10 @@ export interface RoutingRig {
   ): Promise<FailingCompany>;
   /** One chat call of `primary`, unless the body says otherwise. */
   ask(made: TestOrganisation, more?: object, headers?: Record<string, string>): Promise<Response>;
+  /** Entries of calls that were served or charged. */
   booked(made: TestOrganisation): Promise<Booked[]>;
+  /** Every attempt, those that failed at no cost included. */
+  attempts(made: TestOrganisation): Promise<Booked[]>;
   close(): Promise<void>;
 }
 
@@ -64,15 +72,20 @@ export function served(answer: Response): (string | number | null)[] {
   return [status, headers.get("x-spillway-model"), headers.get("x-spillway-stands-in-for")];
 }
 
-async function bookedBy(host: GatewayHost, made: TestOrganisation): Promise<Booked[]> {
+async function attemptsBy(host: GatewayHost, made: TestOrganisation): Promise<Booked[]> {
   await host.bench.book(made.organisationId);
   const { rows } = await host.bench.books.db.pool.query<Booked>(
     `SELECT model_served AS served, model_requested AS requested, provider_id AS provider, attempt, price_id AS price, outcome,
-       is_estimated AS "isEstimated", explanation
+       is_estimated AS "isEstimated", explanation, amount::text, status_code AS status, request_id AS "requestId",
+       COALESCE(usage->>'requests', '1') AS requests
      FROM ledger_entries WHERE organisation_id = $1 ORDER BY ledger_sequence`,
     [made.organisationId],
   );
   return rows;
+}
+
+async function bookedBy(host: GatewayHost, made: TestOrganisation): Promise<Booked[]> {
+  return (await attemptsBy(host, made)).filter(({ requests }) => requests !== "0");
 }
 
 export async function startRoutingRig(): Promise<RoutingRig> {
@@ -110,6 +123,7 @@ export async function startRoutingRig(): Promise<RoutingRig> {
       return raw(host, "/chat/completions", { ...init, headers: { ...init.headers, ...headers } });
     },
     booked: (made) => bookedBy(host, made),
+    attempts: (made) => attemptsBy(host, made),
     close: async () => {
       await Promise.all(providers.map((provider) => provider.close()));
       await bench.close();

@@ -35,7 +35,7 @@ export interface TestBench {
   counter(organisationId: string, budgetId: string): Promise<{ settled: bigint; held: bigint }>;
   /** Takes the organisation's usage stream into the ledger, as the settlement loop does, and applies corrections. */
   book(organisationId: string): Promise<void>;
-  /** Ledger entries of the organisation, oldest first. */
+  /** Ledger entries of calls that were served or charged, oldest first. */
   ledger(organisationId: string): Promise<LedgerLine[]>;
   close(): Promise<void>;
 }
@@ -80,7 +80,7 @@ interface LedgerRow {
 async function readLedger(books: RecoveryDeps, organisationId: string): Promise<LedgerLine[]> {
   const { rows } = await books.db.pool.query<LedgerRow>(
     `SELECT request_id, kind, outcome, is_estimated, amount::text, usage, lines FROM ledger_entries
-     WHERE organisation_id = $1 ORDER BY ledger_sequence`,
+     WHERE organisation_id = $1 AND usage->>'requests' IS DISTINCT FROM '0' ORDER BY ledger_sequence`,
     [organisationId],
   );
   return rows.map((row) => ({

@@ -6,9 +6,11 @@ import type { Outcome, TokenUsage } from "@/lib/domain/usage-event";
 import { FALLBACK_PRICE_ID, rungAt } from "@/lib/domain/policy";
 import { costOf } from "@/lib/pricing/cost";
 import { PriceError } from "@/lib/pricing/decimal";
+import type { UpstreamErrorKind } from "@/lib/routing/upstream-error";
 import type { Held } from "../exchange";
 import type { BudgetLedger, Settlement } from "../ports";
 import { notedSession } from "../session-call";
+import { NO_USAGE } from "../wire/openai-usage";
 import { heldUnits } from "./units";
 
 const DAY_MS = 86_400_000;
@@ -22,6 +24,8 @@ export interface Measured {
   readonly firstByteMs: number | null;
   /** Code of why nothing more could be held, where that ended the stream. */
   readonly shortenedBy?: string;
+  /** What the attempt failed of. */
+  readonly failure?: UpstreamErrorKind;
 }
 
 export interface Cost {
@@ -31,6 +35,14 @@ export interface Cost {
   readonly savedAmount: bigint;
   readonly components: ReturnType<typeof costOf>["components"];
 }
+
+/** An attempt that was sent and provably cost nothing: a fact of the ledger, and no request of any quota. */
+export function failedMeasure(failure: UpstreamErrorKind, statusCode: number | null): Measured {
+  const usage = { ...NO_USAGE, requests: 0 };
+  return { usage, isEstimated: false, outcome: "upstream_error", statusCode, firstByteMs: null, failure };
+}
+
+export const NO_COST: Cost = { priceAmount: 0n, amount: 0n, savedAmount: 0n, components: [] };
 
 function inOrganisationCurrency(amount: bigint, fxRate: string | null): bigint {
   return fxRate === null ? amount : convertNanos(amount, fxRate, "halfEven");
@@ -63,7 +75,7 @@ export function priceUsage(held: Held, usage: TokenUsage): Cost {
 }
 
 function chargedLines(held: Held, usage: TokenUsage, amount: bigint): string {
-  const amounts = meterAmounts(amount, usage.inputTokens, usage.outputTokens);
+  const amounts = meterAmounts(amount, usage.inputTokens, usage.outputTokens, usage.requests);
   const { charges } = held.serving.plan;
   let text = "";
   for (const [index, { meter }] of held.call.lines.entries()) {
@@ -84,11 +96,16 @@ function routeNote({ serving, before, spent }: Held): string {
 }
 
 /** Why the call was served as it was, in data: the budget that bound it, how full it was, the rung, the plan. */
-export function explanationOf(held: Held, shortenedBy?: string): string {
+export function explanationOf(
+  held: Held,
+  { shortenedBy, failure }: Pick<Measured, "shortenedBy" | "failure"> = {},
+): string {
   const { binding, caller } = held;
   const budget = binding === null ? undefined : held.call.decision.budgets[binding.budget]?.budget;
   const ignored = caller.ignoredClaim === null ? "" : `,"ignoredClass":${JSON.stringify(caller.ignoredClaim)}`;
-  const note = shortenedBy === undefined ? ignored : `${ignored},"shortenedBy":${JSON.stringify(shortenedBy)}`;
+  const failed = failure === undefined ? "" : `,"failure":"${failure}"`;
+  const shortened = shortenedBy === undefined ? "" : `,"shortenedBy":${JSON.stringify(shortenedBy)}`;
+  const note = ignored + shortened + failed;
   const degraded = held.isDegraded ? ',"degraded":"quota_store"' : "";
   const named = caller.session === null ? null : notedSession(caller);
   const session = named === null ? "" : `"session":${JSON.stringify(named)},`;
@@ -123,12 +140,13 @@ export function settlementOf(held: Held, measured: Measured, cost: Cost, nowMs: 
       `"priceAmount":"${priceAmount}","amount":"${amount}","savedAmount":"${String(cost.savedAmount)}",` +
       `"lines":[${chargedLines(held, usage, cost.amount)}],"latencyMs":${String(Math.max(0, nowMs - caller.startedMs))},` +
       `"firstByteMs":${String(measured.firstByteMs)},"statusCode":${String(measured.statusCode)},` +
-      `"explanation":${explanationOf(held, measured.shortenedBy)}}`,
+      `"explanation":${explanationOf(held, measured)}}`,
   );
   return {
     cost: amount,
     inputTokens: usage.inputTokens,
     outputTokens: usage.outputTokens,
+    requests: usage.requests,
     priceCurrency: serving.price.currency,
     priceAmount,
     day: utcDay(caller.startedMs),

@@ -168,6 +168,7 @@ export function world(answers: readonly ScriptedAnswer[], outcomes: readonly Res
   const voided = new Set<string>();
   const ledger: BudgetLedger = {
     reserve: ({ reservationId, previous, plans }) => {
+      JSON.parse(`{"head":0${previous?.resultJson ?? "}"}`);
       if (previous && !voided.has(previous.reservationId)) {
         voided.add(previous.reservationId);
         void end(previous.reservationId);
@@ -183,6 +184,7 @@ export function world(answers: readonly ScriptedAnswer[], outcomes: readonly Res
     extend: () => Promise.resolve({ code: "extended", isOverflow: false }),
     settle: ({ reservationId }, { resultJson }) => {
       JSON.parse(`{"head":0${resultJson}`);
+      if (voided.has(reservationId)) return Promise.resolve();
       return end(reservationId);
     },
     void: ({ reservationId }) => {

@@ -5,12 +5,14 @@
   KEYS[1] epoch  KEYS[2] generation  KEYS[3] deadlines
   KEYS[..] a reservation for each call, then the last attempts' reservations that are to be voided
   KEYS[..] for each terms: counter and limit of each budget, then request rate, token rate, concurrency of each rate limit
+  KEYS[#KEYS] usage stream, where there are last attempts
 
   ARGV[1] run id the caller's connection saw  ARGV[2] now in ms or ""  ARGV[3] lease in ms
   ARGV[4] calls  ARGV[5] terms  ARGV[6] last attempts to be voided
   per terms: what its calls have in common (see includes/terms.lua)
   per terms: what the mildest plans of its calls come to, a sum or "-" for each budget; "" where that is not said
-  per last attempt: its reservation's id
+  per last attempt: its reservation's id; what its end adds to the usage event (JSON from its comma) where it was sent and failed: then
+             it is settled at nothing, a fact of the ledger; "" where it is only given back
   per call:  reservation id; "<number of its terms> <number of its last attempt to be voided or 0> <tokens asked> <plans>";
              what is its own in the usage event's head; then two lines for each plan, mildest first: an amount or "-" for
              each budget, with a space after each, or "d" for a denial; what it holds, as the head says it. A line
@@ -51,7 +53,7 @@ local micros = nowMicros(ARGV[2])
 local now = math.floor(micros / 1000)
 local nowText = integerText(now)
 local deadline = integerText(now + tonumber(ARGV[3]))
-local callsAt = 7 + 2 * termsCount + voidCount
+local callsAt = 7 + 2 * termsCount + 2 * voidCount
 
 local allTerms = {}
 local keyAt = 4 + callCount + voidCount
@@ -121,12 +123,20 @@ local function admitAll()
   return answers
 end
 
+local NOTHING = { cost = "0", input_tokens = "0", output_tokens = "0", total_tokens = "0", requests = "0" }
+
 -- Last attempts first: what they held is free for all that is decided below.
 local function voidLast(index)
-  local key, id = KEYS[3 + callCount + index], ARGV[6 + 2 * termsCount + index]
+  local at = 5 + 2 * termsCount + 2 * index
+  local key, id, result = KEYS[3 + callCount + index], ARGV[at], ARGV[at + 1]
   local last = redis.call("GET", key)
   if stateOf(last) ~= "p" then return end
-  resolve(last, key, id, "v", nil, 0)
+  if result == "" then
+    resolve(last, key, id, "v", nil, 0)
+  else
+    local common, own = resolve(last, key, id, "s", NOTHING, 0)
+    redis.call("XADD", KEYS[#KEYS], "*", "k", "settled", "c", common, "r", own .. result)
+  end
   redis.call("ZREM", KEYS[3], id)
 end
 
