@@ -19,6 +19,7 @@ export const DENIAL_CODES = [
   "deferred_running",
   "object_not_found",
   "batch_not_settled",
+  "response_not_settled",
   "idempotency_mismatch",
   "idempotency_in_progress",
   "idempotency_not_kept",

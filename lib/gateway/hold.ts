@@ -91,7 +91,7 @@ export function maxCostOf(request: GatewayRequest): bigint | null | Denial {
 
 /** What is wrong with a request beyond its form: nothing that depends on money. */
 export function refusedContent(request: RouteRequest, deps: HoldDeps): Denial | undefined {
-  if (request.extras.isBackground) {
+  if (request.extras.isBackground && !deps.register) {
     return denial("invalid_request", { param: "background", detail: "answers in the background are not served" });
   }
   const tool = unpricedTool(request);
@@ -313,7 +313,8 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
     const call = placedCall(routing, following, deps);
     if (isDenial(call)) return refuse(call);
     if ("restingMs" in call) return { ...call, caller };
-    const mayWait = !asked.run && !following;
+    // What is made in the background is not waited for anyway.
+    const mayWait = !asked.run && !following && !parsed.extras.isBackground;
     if (mayWait && asksForLater(request.headers)) {
       const deferred = await deferCall(caller, request, parsed, nowMs, deps);
       if (deferred) return isDenial(deferred) ? refuse(deferred) : deferred;

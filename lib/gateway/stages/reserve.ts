@@ -208,7 +208,7 @@ function prepare(
         held,
       },
       previous: options.previous,
-      isKept: options.estimates !== undefined,
+      isKept: options.estimates !== undefined || request.extras.isBackground,
     },
   };
 }

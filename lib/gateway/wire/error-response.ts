@@ -32,8 +32,8 @@ const SHAPES: Readonly<Record<Exclude<DenialCode, "budget_exhausted">, HttpShape
   model_not_found: { status: 404, type: "invalid_request_error", code: "model_not_found" },
   environment_forbidden: { status: 403, type: "invalid_request_error", code: "environment_forbidden" },
   consumer_forbidden: { status: 403, type: "invalid_request_error", code: "consumer_forbidden" },
-  provider_budget_exhausted: { status: 503, type: "server_error", code: "upstream_error" },
   consumer_frozen: { status: 403, type: "invalid_request_error", code: "consumer_frozen" },
+  provider_budget_exhausted: { status: 503, type: "server_error", code: "upstream_error" },
   protected_rung: { status: 429, type: "requests", code: "PROTECTED_RUNG" },
   rate_limit_exceeded: { status: 429, type: "requests", code: "rate_limit_exceeded" },
   concurrency_limit_exceeded: { status: 429, type: "requests", code: "concurrency_limit_exceeded" },
@@ -42,6 +42,7 @@ const SHAPES: Readonly<Record<Exclude<DenialCode, "budget_exhausted">, HttpShape
   deferred_running: { status: 409, type: "invalid_request_error", code: "deferred_running" },
   object_not_found: { status: 404, type: "invalid_request_error", code: "object_not_found" },
   batch_not_settled: { status: 409, type: "invalid_request_error", code: "batch_not_settled" },
+  response_not_settled: { status: 409, type: "invalid_request_error", code: "response_not_settled" },
   idempotency_mismatch: { status: 422, type: "idempotency_error", code: "idempotency_mismatch" },
   idempotency_in_progress: { status: 409, type: "idempotency_error", code: "idempotency_in_progress" },
   idempotency_not_kept: { status: 409, type: "idempotency_error", code: "idempotency_not_kept" },
@@ -99,6 +100,7 @@ export function retryHeaders(retryAfterMs: number, random: number): Record<strin
   const waitMs = jittered(retryAfterMs, random);
   return { "retry-after": String(Math.max(1, Math.ceil(waitMs / 1000))), "retry-after-ms": String(waitMs) };
 }
+
 /** Asking again brings the same answer until somebody has done something. */
 const NEVER_RETRIED: ReadonlySet<DenialCode> = new Set([
   "budget_exhausted",
@@ -106,10 +108,9 @@ const NEVER_RETRIED: ReadonlySet<DenialCode> = new Set([
   "idempotency_not_kept",
 ]);
 
-
 export interface Refusal {
-  /** As the books know it. */
   readonly status: number;
+  /** As the books know it. */
   readonly code: string;
   readonly answer: GatewayAnswer;
 }

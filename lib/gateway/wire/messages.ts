@@ -104,6 +104,10 @@ const PLAIN: Readonly<Record<DenialCode, Readonly<Record<Language, string>>>> = 
     en: "What this batch cost is not booked yet, and its files say it. Try again shortly.",
     "zh-CN": "该批处理任务的费用尚未入账，仍需其文件，请稍后重试。",
   },
+  response_not_settled: {
+    en: "What this response cost is not booked yet, and it says it. Cancel it if it runs, and try again shortly.",
+    "zh-CN": "该响应的费用尚未入账。如仍在运行请先取消，稍后重试。",
+  },
   idempotency_mismatch: {
     en: "This Idempotency-Key was used for another request. Use a new key for each request.",
     "zh-CN": "该 Idempotency-Key 已用于另一请求，请为每个请求使用新的键。",
