@@ -16,6 +16,7 @@ import type { AskedUse } from "@/lib/domain/usage-reader";
 import { readUsage } from "@/lib/domain/usage-reader";
 import { costOf } from "@/lib/pricing/cost";
 import { PriceError } from "@/lib/pricing/decimal";
+import { readHolds } from "@/lib/redis/kept-reservations";
 import type { HeldJob } from "./job-settlement";
 import { endUnseen, heldOf, inOrganisationCurrency, measuredEnd, unknownEnd } from "./job-settlement";
 import type { JobDeps, Step } from "./job-steps";
@@ -86,12 +87,16 @@ function endOfResponse(job: ResponseJob, response: JobJson, nowMs: number): JobE
   }
 }
 
-/** A response whose making nobody saw the end of. Nobody knows its id, so nobody can say what it uses: the bill does. */
-export function findResponse(deps: JobDeps, job: ResponseJob): Step {
+/**
+ * A response whose making nobody saw the end of. Nobody knows its id, so nobody can say what it uses: the bill does. Where its
+ * reservation is open no more it has ended already: given back by a gateway that could not tell, or expired.
+ */
+export async function findResponse(deps: JobDeps, job: ResponseJob): Promise<Step> {
   const nowMs = deps.clock.nowMs();
-  const { answerByMs } = job.facts;
+  const { answerByMs, organisationId, reservationId } = job.facts;
   if (nowMs < answerByMs) return { ...job, inMs: answerByMs - nowMs };
-  return settling(job, null, endUnseen(job, nowMs));
+  const isOpen = (await readHolds(deps.store, organisationId, [reservationId])).has(reservationId);
+  return settling(job, null, isOpen ? endUnseen(job, nowMs) : { result: null });
 }
 
 async function look(deps: JobDeps, { facts, said }: ResponseJob, isTooLong: boolean): Promise<JobJson | undefined> {

@@ -266,6 +266,24 @@ describe("whatever dies", () => {
     expect(await host.bench.ledger(organisationId)).toMatchObject([{ outcome: "unknown", isEstimated: true }]);
   });
 
+  it("word of a call that came to nothing: its hold is given back all the same, and nothing is booked", async () => {
+    const { made, start } = await company();
+    const { organisationId } = made;
+    const { redis } = host.bench.store;
+    const notes = keysOf(organisationId).storedNotes;
+    const failing = refusal(start({ status: 500, latencyMs: 300 }));
+    await expect.poll(() => redis.xlen(notes)).toBe(1);
+    await takeOverStored(worker.deps, organisationId);
+    expect((await failing).status).toBe(502);
+    expect(await redis.xlen(notes)).toBe(1);
+    await redis.del(notes);
+    expect(await settled(host, made)).toEqual({ settled: 0n, held: 0n });
+    worker.aheadMs += 300_000;
+    await worker.untilEnded(organisationId);
+    expect(await host.bench.ledger(organisationId)).toEqual([]);
+    expect(await settled(host, made)).toEqual({ settled: 0n, held: 0n });
+  });
+
   it("a worker while it books: another one ends it, once", async () => {
     const { made, start } = await company();
     const { organisationId } = made;
