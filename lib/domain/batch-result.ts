@@ -13,6 +13,20 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+function isSaid(value: unknown): boolean {
+  return (typeof value === "string" && value !== "") || (Array.isArray(value) && value.length > 0);
+}
+
+/** Whether an answer has text in it, or a call of a tool: then it took tokens to make. */
+function hasMade(body: unknown): boolean {
+  if (!isObject(body)) return false;
+  const choices = Array.isArray(body.choices) ? (body.choices as unknown[]).filter(isObject) : [];
+  const messages = choices.map((choice) => (isObject(choice.message) ? choice.message : choice));
+  return (
+    isSaid(body.output) || messages.some(({ content, tool_calls: calls, text }) => [content, calls, text].some(isSaid))
+  );
+}
+
 /** A line of a call that was served and is billed; undefined for one that failed, or that is no line. `vendor`: the kind of its provider. */
 export function finishedLine(text: string, vendor: string): FinishedLine | undefined {
   let line: unknown;
@@ -24,6 +38,8 @@ export function finishedLine(text: string, vendor: string): FinishedLine | undef
   const response = isObject(line) ? line.response : undefined;
   if (!isObject(response) || typeof response.status_code !== "number" || response.status_code >= 300) return undefined;
   const reading = readUsage(response.body, { vendor });
+  // A count of none where something came is none.
+  if (reading?.usage.outputTokens === 0 && hasMade(response.body)) return { usage: undefined, isDoubtful: true };
   return { usage: reading?.usage, isDoubtful: reading === undefined || reading.flags.length > 0 };
 }
 
