@@ -91,6 +91,7 @@ export function BudgetDrawer({ tree, node, budget, onClose }: DrawerProps): Reac
     >
       <BudgetForm
         tree={tree}
+        nodeId={node.id}
         budget={current}
         draft={draft}
         errors={errors}

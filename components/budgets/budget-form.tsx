@@ -13,10 +13,13 @@ import { PERIOD_KINDS } from "@/lib/domain/period";
 import { ENFORCEMENTS, ENVIRONMENTS, METERS } from "@/lib/domain/snapshot";
 import { meaningOf } from "./budget-draft";
 import type { BudgetDraft } from "./budget-draft";
+import { LimitMeaningNote } from "./limit-meaning";
 import { useBudgetWords } from "./use-budget-words";
 
 interface FormProps {
   readonly tree: BudgetTree;
+  /** The node or key that the budget is of. */
+  readonly nodeId: string;
   /** The budget being changed; null for a new one. */
   readonly budget: BudgetView | null;
   readonly draft: BudgetDraft;
@@ -76,7 +79,7 @@ function Preview({
   );
 }
 
-function Filters({ tree, draft, errors, onChange }: Omit<FormProps, "budget">): ReactElement {
+function Filters({ tree, draft, errors, onChange }: Omit<FormProps, "budget" | "nodeId">): ReactElement {
   const t = useTranslations("budgets");
   const c = useTranslations("common");
   const l = useTranslations("ladders");
@@ -259,6 +262,7 @@ export function BudgetForm(props: FormProps): ReactElement {
   return (
     <div className="grid gap-5">
       <AmountFields {...props} />
+      <LimitMeaningNote tree={tree} nodeId={props.nodeId} budget={budget} draft={draft} />
       {budget === null ? null : <Preview tree={tree} budget={budget} draft={draft} />}
       <LadderField tree={tree} draft={draft} onChange={onChange} />
       <fieldset>
