@@ -119,13 +119,13 @@ function Panel({
 /** What the page shows below its filters: rows, or why there are none. */
 function Rows({
   list,
-  filter,
+  isFiltered,
   nowMs,
   onOpen,
   more,
 }: {
   readonly list: ApiKeyList;
-  readonly filter: Filter;
+  readonly isFiltered: boolean;
   readonly nowMs: number;
   readonly onOpen: (panel: KeyPanel) => void;
   /** Fetches the next page; null where this is all. */
@@ -150,7 +150,6 @@ function Rows({
       </>
     );
   }
-  const isFiltered = filter.q !== "" || filter.state !== "all";
   return (
     <EmptyState
       title={t(isFiltered ? "noMatchTitle" : "emptyTitle")}
@@ -173,6 +172,7 @@ export function KeysPage(): ReactElement {
   const [secret, setSecret] = useState<string | null>(null);
   const found = useApiKeys(filter);
   const { data, dataUpdatedAt, fetchNextPage, hasNextPage, isFetchingNextPage } = found;
+  const isFiltered = filter.q !== "" || filter.state !== "all";
   const close = (): void => {
     setPanel(null);
     setCreating(false);
@@ -186,7 +186,8 @@ export function KeysPage(): ReactElement {
         title={t("title")}
         lead={t("lead")}
         actions={
-          list !== undefined && list.apps.length > 0 ? (
+          // Where nothing is there yet, what is shown in its place has the button.
+          list !== undefined && list.apps.length > 0 && (list.keys.length > 0 || isFiltered) ? (
             <Button variant="primary" onClick={() => setCreating(true)}>
               <KeyRound aria-hidden /> {t("create")}
             </Button>
@@ -199,7 +200,7 @@ export function KeysPage(): ReactElement {
           <Card>
             <Rows
               list={shown}
-              filter={filter}
+              isFiltered={isFiltered}
               nowMs={dataUpdatedAt}
               onOpen={(next) => (next.kind === "create" ? setCreating(true) : setPanel(next))}
               more={hasNextPage ? { fetch: () => void fetchNextPage(), isBusy: isFetchingNextPage } : null}

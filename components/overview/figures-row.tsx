@@ -5,19 +5,25 @@ import { MoneyWithCode } from "@/components/format/figures";
 import { countText, moneyText, percentText, ratioBasisPoints } from "@/components/format/money";
 import { monthText, resetText, dateText } from "@/components/format/time";
 import { Card } from "@/components/ui/card";
+import { WhatIsThis } from "@/components/ui/what-is-this";
 import type { Overview } from "@/lib/contracts/overview";
 
 interface FigureProps {
   readonly label: string;
+  /** What is in the figure. */
+  readonly help: string;
   readonly note: ReactNode;
   readonly children: ReactNode;
   readonly testId?: string;
 }
 
-function Figure({ label, note, children, testId }: FigureProps): ReactElement {
+function Figure({ label, help, note, children, testId }: FigureProps): ReactElement {
   return (
     <div className="min-w-0 px-4 py-3.5 sm:px-5">
-      <p className="text-[0.8125rem] text-soft">{label}</p>
+      <p className="flex items-center gap-1 text-[0.8125rem] text-soft">
+        {label}
+        <WhatIsThis name={label}>{help}</WhatIsThis>
+      </p>
       <p className="mt-1 text-[1.625rem] leading-tight font-semibold tracking-[-0.02em]" data-testid={testId}>
         {children}
       </p>
@@ -67,6 +73,7 @@ export function FiguresRow({ view }: { readonly view: Overview }): ReactElement 
   const locale = useLocale();
   const { currency, timeZone } = view.organisation;
   const notes = useRangeNotes(view);
+  const where = { currency, zone: timeZone };
   const held = view.month.heldAmount ?? view.today.heldAmount;
   return (
     <Card
@@ -76,6 +83,7 @@ export function FiguresRow({ view }: { readonly view: Overview }): ReactElement 
       <Figure
         testId="spend-today"
         label={t("today", { date: dateText(view.today.period.startMs, locale, timeZone) })}
+        help={t("help.today", where)}
         note={notes.of(view.today, "day")}
       >
         <MoneyWithCode nanos={view.today.totals.amount} currency={currency} />
@@ -83,16 +91,23 @@ export function FiguresRow({ view }: { readonly view: Overview }): ReactElement 
       <Figure
         testId="spend-month"
         label={t("month", { month: monthText(view.month.period.startMs, locale, timeZone) })}
+        help={t("help.month", where)}
         note={notes.of(view.month, "month")}
       >
         <MoneyWithCode nanos={view.month.totals.amount} currency={currency} />
       </Figure>
-      <Figure testId="held" label={t("held")} note={view.live ? t("heldNote") : t("heldUnknown")}>
+      <Figure
+        testId="held"
+        label={t("held")}
+        help={t("help.held", where)}
+        note={view.live ? t("heldNote") : t("heldUnknown")}
+      >
         {held === null ? <span className="text-soft">–</span> : <MoneyWithCode nanos={held} currency={currency} />}
       </Figure>
       <Figure
         testId="saved"
         label={t("saved")}
+        help={t("help.saved", where)}
         note={t("savedNote", { count: countText(view.month.totals.downgradeRequests, locale) })}
       >
         <MoneyWithCode nanos={view.month.totals.savedAmount} currency={currency} />

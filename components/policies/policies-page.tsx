@@ -69,7 +69,10 @@ function Row({ policy, list }: { readonly policy: PolicyView; readonly list: Pol
   return (
     <li className="px-4 py-3 sm:px-5" data-policy={policy.name}>
       <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
-        <Link href={`/policies/${policy.id}`} className="font-medium text-brand underline-offset-4 hover:underline">
+        <Link
+          href={`/policies/${policy.id}`}
+          className="inline-flex min-h-6 items-center font-medium text-brand underline-offset-4 hover:underline max-md:min-h-10"
+        >
           {policy.name}
         </Link>
         {active === undefined ? (
@@ -109,7 +112,7 @@ export function PoliciesPage(): ReactElement {
     ) : undefined;
   return (
     <>
-      <PageHeader title={t("title")} lead={t("lead")} actions={add} />
+      <PageHeader title={t("title")} lead={t("lead")} actions={found.data?.policies.length === 0 ? undefined : add} />
       <QueryView
         query={found}
         skeleton={<SkeletonRows rows={4} />}

@@ -60,7 +60,7 @@ function Rates({ model }: { readonly model: PricedModel }): ReactElement {
           <span className="text-soft max-lg:hidden">–</span>
         ) : (
           <details>
-            <summary className="rounded-sm py-0.5 text-brand max-md:py-3">
+            <summary className="rounded-sm py-1 text-brand max-md:py-3">
               {t("others", { count: others.length })}
             </summary>
             <div className="mt-1.5">

@@ -52,7 +52,7 @@ export function ProvidersPage(): ReactElement {
     ) : undefined;
   return (
     <>
-      <PageHeader title={t("title")} lead={t("lead")} actions={add} />
+      <PageHeader title={t("title")} lead={t("lead")} actions={list?.providers.length === 0 ? undefined : add} />
       {list?.canWrite === true && list.models.length === 0 ? (
         <Notice className="mb-4">
           {t("noModels")}{" "}

@@ -53,7 +53,7 @@ function Row({
       <th scope="row" className={cn(cell, "figures font-normal whitespace-nowrap")}>
         <Link
           href={`/requests/${row.requestId}`}
-          className="block text-left font-medium text-brand underline-offset-4 after:inset-0 hover:underline max-lg:after:absolute"
+          className="block text-left leading-6 font-medium text-brand underline-offset-4 after:inset-0 hover:underline max-lg:after:absolute"
           title={row.requestId}
         >
           {logTimeText(row.atMs, locale, organisation.timeZone)}

@@ -66,7 +66,7 @@ export function ConsoleShell({ session, allowed, nowMs, children }: ShellProps):
     <div className="min-h-dvh lg:grid lg:grid-cols-[14.5rem_minmax(0,1fr)]">
       <a
         href="#main"
-        className="fixed top-2 left-2 z-50 -translate-y-16 rounded-md bg-brand px-4 py-2 font-medium text-on-brand focus:translate-y-0"
+        className="fixed top-2 left-2 z-50 -translate-y-16 rounded-md bg-brand px-4 py-2 font-medium max-md:py-3 text-on-brand focus:translate-y-0"
       >
         {t("skip")}
       </a>

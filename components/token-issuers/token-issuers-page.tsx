@@ -52,7 +52,11 @@ export function TokenIssuersPage(): ReactElement {
   );
   return (
     <>
-      <PageHeader title={t("title")} lead={t("lead")} actions={list === undefined ? undefined : add} />
+      <PageHeader
+        title={t("title")}
+        lead={t("lead")}
+        actions={list === undefined || list.issuers.length === 0 ? undefined : add}
+      />
       <QueryView
         query={found}
         skeleton={<SkeletonCards />}

@@ -24,7 +24,7 @@ const buttonVariants = cva(
       },
     },
     // A link in text takes no box of its own; on a phone it is still tall enough for a thumb.
-    compoundVariants: [{ variant: "link", className: "h-auto px-0 max-md:h-10" }],
+    compoundVariants: [{ variant: "link", className: "h-auto min-h-6 px-0 max-md:h-10" }],
     defaultVariants: { variant: "secondary", size: "md" },
   },
 );
