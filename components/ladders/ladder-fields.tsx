@@ -86,10 +86,17 @@ export function LadderFields({
   const t = useTranslations("ladderForm");
   const words = useBudgetWords();
   const [showsCache, setShowsCache] = useState(() => hasCache(ladder));
+  // A fault opens it; what the person opened stays open when the fault is mended.
+  const [isOpen, setOpen] = useState(ladder.isNew);
   const isWrong = Object.keys(errors).some((path) => path.startsWith(errorPath(ladder, "")));
   const marks = ladder.rungs.map((rung) => `${rung.at}%`).join(" · ");
   return (
-    <details className="rounded-lg border px-3.5 py-2.5" data-ladder={ladder.name} open={ladder.isNew || isWrong}>
+    <details
+      className="rounded-lg border px-3.5 py-2.5"
+      data-ladder={ladder.name}
+      open={isOpen || isWrong}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
       <summary className="rounded-sm text-[0.8125rem]">
         <span className="font-semibold">{words.ladderName(ladder.name)}</span>
         <span className="figures ml-2 text-xs text-soft">{marks}</span>

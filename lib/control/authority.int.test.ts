@@ -29,6 +29,7 @@ import { abortRollout, completeRollout, holdRollout, startRollout } from "./roll
 import { putTokenIssuer, removeTokenIssuer } from "./token-issuers";
 import { undoChange } from "./undo";
 import { createUser, removeMembership } from "./users";
+import { cancelDeferredCall } from "./deferral-cancel";
 import { retryWebhook } from "./webhook-deliveries";
 import { replaceSecretOfWebhooks, revokeSecretOfWebhooks } from "./webhook-secrets";
 
@@ -235,6 +236,7 @@ const ENDINGS: Readonly<Record<string, Write>> = {
   revokeSecretOfWebhooks: write("organisation.update", root, (who) =>
     revokeSecretOfWebhooks(deps, who, own({ which: "all" as const })),
   ),
+  cancelDeferredCall: write("key.write", root, (who) => cancelDeferredCall(deps, who, own({ deferredId: "dfr_x" }))),
   retryWebhook: write("organisation.update", root, (who) => retryWebhook(deps, who, own({ deliveryId: "whk_x" }))),
   removeTokenIssuer: write("organisation.update", root, (who) =>
     removeTokenIssuer(deps, who, own({ issuerId: "iss_x" })),
