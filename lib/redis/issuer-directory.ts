@@ -85,11 +85,12 @@ export class IssuerDirectory {
     const { redis } = this.connection;
     try {
       this.isWhole = await isPublished(this.connection);
-      if (this.isWhole) {
-        const version = await redis.hget(ISSUER_INDEX, INDEX_VERSION);
-        if (this.current?.version !== version) {
-          this.current = known(version === null ? {} : await redis.hgetall(ISSUER_INDEX));
-        }
+      const version = this.isWhole ? await redis.hget(ISSUER_INDEX, INDEX_VERSION) : null;
+      if (this.isWhole && this.current?.version !== version) {
+        const index = known(version === null ? {} : await redis.hgetall(ISSUER_INDEX));
+        // It may have been lost while we read.
+        this.isWhole = await isPublished(this.connection);
+        if (this.isWhole) this.current = index;
       }
       this.seenMs = this.clock.nowMs();
     } catch {

@@ -244,9 +244,10 @@ export class RedisPolicySource implements PolicySource {
     const keys = keysOf(organisationId);
     const { redis } = this.connection;
     try {
-      const reading = Promise.all([redis.hget(keys.apiKeys, hash), redis.exists(keys.epoch)]);
-      const [json, hasEpoch] = await beforeDeadline(reading, STORE_DEADLINE_MS);
-      return { json, isLost: hasEpoch === 0 };
+      // In one step: what is lost or published in between would make the two contradict each other.
+      const reading = redis.multi().hget(keys.apiKeys, hash).exists(keys.epoch).exec();
+      const [[, json] = [], [, hasEpoch] = []] = (await beforeDeadline(reading, STORE_DEADLINE_MS)) ?? [];
+      return { json: typeof json === "string" ? json : null, isLost: hasEpoch !== 1 };
     } catch (error) {
       throw new StoreUnavailable("the key cannot be read", 1000, error);
     }
@@ -261,19 +262,22 @@ export class RedisPolicySource implements PolicySource {
     await cached.loading;
   }
 
-  /** Whether an organisation without an epoch does not exist: its counters were never proved, and all that exist are here. */
-  private async isAbsent(reply: ScriptReply): Promise<boolean> {
-    return textAt(reply, 1) === "" && (await beforeDeadline(isPublished(this.connection), STORE_DEADLINE_MS));
-  }
-
   private async load(organisationId: string, cached: CachedOrganisation): Promise<void> {
     const keys = keysOf(organisationId);
     try {
       const names = [keys.epoch, keys.changes, keys.snapshot, keys.generation];
-      const reading = runScript(this.connection.redis, "catchUp", names, [cached.isSuspect ? "" : cached.epoch]);
-      const reply = await beforeDeadline(reading, SNAPSHOT_DEADLINE_MS);
-      if (!cached.snapshot && textAt(reply, 0) === "" && !(await this.isAbsent(reply))) {
-        throw new Error("the snapshot is lost");
+      const { connection } = this;
+      const reading = Promise.all([
+        cached.snapshot ? false : isPublished(connection),
+        runScript(connection.redis, "catchUp", names, [cached.isSuspect ? "" : cached.epoch]),
+      ]);
+      const [wasPublished, reply] = await beforeDeadline(reading, SNAPSHOT_DEADLINE_MS);
+      if (!cached.snapshot && textAt(reply, 0) === "") {
+        // What is not there does not exist if all that exists was there before and is after: nothing was lost or came in between.
+        const isAbsent = textAt(reply, 1) === "" && wasPublished;
+        if (!isAbsent || !(await beforeDeadline(isPublished(connection), STORE_DEADLINE_MS))) {
+          throw new Error("the snapshot is lost");
+        }
       }
       apply(cached, reply);
     } catch (error) {

@@ -1,9 +1,13 @@
 /** The store emptied, or without its snapshot: nobody is told that his key does not exist, and what a process has read stands. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hashApiKey } from "@/lib/config/key-hash";
 import { drainChanges } from "@/lib/control/snapshots";
 import { API_KEY_SECRET_LENGTH, composeApiKey } from "@/lib/domain/api-key";
+import { StoreUnavailable } from "@/lib/gateway/ports";
+import { connectPatient } from "@/lib/redis/client";
 import { keysOf } from "@/lib/redis/keys";
-import { createTestKey, uniqueOrganisationId } from "@/lib/testing/factories";
+import { RedisPolicySource } from "@/lib/redis/policy-source";
+import { createTestKey, TEST_PEPPER, uniqueOrganisationId } from "@/lib/testing/factories";
 import type { StoreRig } from "@/lib/testing/store-rig";
 import { ask, call, journal, startStoreRig } from "@/lib/testing/store-rig";
 
@@ -12,6 +16,17 @@ beforeAll(async () => {
   rig = await startStoreRig();
 });
 afterAll(() => rig.close());
+
+async function lookUp(policies: RedisPolicySource, organisationId: string, keyHash: string): Promise<string> {
+  try {
+    const snapshot = await policies.organisation(organisationId);
+    const key = await policies.apiKey(organisationId, keyHash);
+    return snapshot && key ? "known" : "unknown";
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return "away";
+    throw error;
+  }
+}
 
 describe("a store that lost its data", () => {
   it("is no reason to take a key for unknown, neither one that was seen before nor another", async () => {
@@ -48,6 +63,24 @@ describe("a store that lost its data", () => {
     expect(await call(fresh, madeUp)).toBe("401 invalid_api_key");
     for (const one of [soft, made]) await rig.heal(one, [seasoned, fresh]);
     for (const { apiKey } of [made, soft]) expect(await call(fresh, apiKey.secret)).toBe("200");
+  }, 60_000);
+
+  it("is none at any moment between the loss and the return of all", async () => {
+    const made = await rig.organisation("enforce");
+    const hash = hashApiKey(TEST_PEPPER, made.apiKey.secret);
+    for (let loss = 0; loss < 10; loss += 1) {
+      const subscriber = connectPatient(rig.redisUrl, "spillway-test-changes");
+      const policies = new RedisPolicySource(rig.bench.store, subscriber);
+      await rig.bench.store.redis.flushall();
+      const back = drainChanges(rig.bench.control);
+      for (let isKnown = false; !isKnown;) {
+        const found = await lookUp(policies, made.organisationId, hash);
+        expect(found).not.toBe("unknown");
+        isKnown = found === "known";
+      }
+      await back;
+      await policies.close();
+    }
   }, 60_000);
 
   it("heals when it loses them again, although every gateway had announced to this very server", async () => {
