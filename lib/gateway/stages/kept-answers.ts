@@ -53,6 +53,11 @@ function isOwn(owner: KeptAnswerOwner | undefined, { key }: Authenticated): owne
   return owner?.appId === key.appId && owner.environment === key.environment;
 }
 
+/** Whether calls of this kind can refer to answers that a provider keeps. */
+export function mayContinue({ kind }: JsonRequest): boolean {
+  return kind === "responses" || kind === "passthrough";
+}
+
 /**
  * Where the answers are kept that the body refers to: the id of the provider, or null where it refers to none; a denial where any
  * of them is not the caller's. Throws StoreUnavailable.
@@ -62,7 +67,6 @@ export async function answersKeptAt(
   request: JsonRequest,
   { answerOwners }: KeptAnswersDeps,
 ): Promise<string | null | Denial> {
-  if (request.kind !== "responses" && request.kind !== "passthrough") return null;
   const references = referencesOf(request.body);
   if (isDenial(references)) return references;
   if (references.length === 0) return null;

@@ -10,7 +10,7 @@ import type { ObjectRegister } from "../ports";
 import type { RouteRequest } from "../wire/routes/route-request";
 import { isFormRequest } from "../wire/routes/route-request";
 import type { KeptAnswersDeps } from "./kept-answers";
-import { answersKeptAt } from "./kept-answers";
+import { answersKeptAt, mayContinue } from "./kept-answers";
 
 export interface ReferencesDeps extends KeptAnswersDeps {
   /** Absent: nobody has files. */
@@ -83,10 +83,10 @@ export async function keptAt(
   deps: ReferencesDeps,
 ): Promise<string | null | Denial> {
   if (isFormRequest(request)) return null;
-  const answers = await answersKeptAt(caller, request, deps);
-  if (isDenial(answers)) return answers;
   const ids = filesNamed(request.text, request.body);
-  if (ids.length === 0) return answers;
+  // Most calls name nothing, and wait for nobody.
+  const answers = mayContinue(request) ? await answersKeptAt(caller, request, deps) : null;
+  if (isDenial(answers) || ids.length === 0) return answers;
   const files = await filesKeptAt(caller, ids, deps);
   if (isDenial(files) || answers === null) return files;
   return files === answers ? files : inTwoAccounts("file_id");
