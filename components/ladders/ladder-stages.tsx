@@ -1,5 +1,4 @@
 "use client";
-import { TriangleAlert } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import type { ReactElement } from "react";
@@ -64,17 +63,13 @@ export function LadderStages({ document, ladderName, models }: StagesProps): Rea
         <>
           <ul className="grid gap-1.5 text-[0.8125rem]" aria-live="polite">
             {classes.map((name) => (
-              <li key={name} data-class={name}>
+              <li key={name} data-class={name} className="first-letter:uppercase">
                 {words.stagesSentence(name, model, stagesOf(document, ladderName, { ...call, trafficClass: name }))}
               </li>
             ))}
           </ul>
           {findingsOf(document, ladderName, call, classes).map((finding) => (
-            <Notice
-              key={JSON.stringify(finding)}
-              tone="warn"
-              icon={<TriangleAlert aria-hidden className="text-warn-ink" />}
-            >
+            <Notice key={JSON.stringify(finding)} tone="warn" className="text-[0.8125rem]">
               {words.finding(finding, model)}
             </Notice>
           ))}
