@@ -81,7 +81,8 @@ async function answerOf(
   context: ErrorContext,
   deps: PipelineDeps,
 ): Promise<GatewayAnswer | AttemptFailure> {
-  if (upstream.status >= 400) return failureOfAnswer(held, upstream, context, deps.clock.nowMs());
+  // A redirect is followed by nobody.
+  if (upstream.status >= 300) return failureOfAnswer(held, upstream, context, deps.clock.nowMs());
   const type = upstream.headers["content-type"];
   const isEventStream = typeof type === "string" && type.includes("text/event-stream");
   if (held.request.isStream && isEventStream) {

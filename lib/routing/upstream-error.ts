@@ -128,7 +128,9 @@ function matches(rule: UpstreamErrorRule, facts: UpstreamErrorFacts): boolean {
 
 function kindByStatusClass(status: number): UpstreamErrorKind {
   if (status >= 500) return "server";
-  return status >= 400 ? "invalid" : "unknown";
+  if (status >= 400) return "invalid";
+  // What was asked for is elsewhere, and where we know nothing of.
+  return status >= 300 ? "gone" : "unknown";
 }
 
 function isVendor(kind: string): kind is Vendor {
