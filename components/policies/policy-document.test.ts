@@ -7,7 +7,7 @@ import { draftOf } from "./policy-draft";
 
 /** One of everything, with things that the form has no field for. */
 const full = policyDocumentSchema.parse({
-  models: { allow: ["gpt-*"], deny: ["gpt-5-pro"] },
+  models: { allow: ["gpt-*"], deny: ["gpt-5-pro", { pattern: "gpt-4*", classes: ["offline", "marketing"] }] },
   ladders: LADDER_TEMPLATES,
   downgrade: { "gpt-*": "gpt-4o-mini" },
   fallbacks: { "gpt-4o": ["gpt-4o-mini", "qwen-max"] },
@@ -28,6 +28,23 @@ describe("the policy form", () => {
   it("gives back the document it was opened with, whatever stands in it", () => {
     expect(toDocument(draftOf(full), full)).toEqual({ ok: true, document: full });
     expect(toDocument(draftOf({}), {})).toEqual({ ok: true, document: {} });
+  });
+
+  it("reads the classes behind a model, and says so where none is named", () => {
+    const lists = { ...draftOf({}), deny: "gpt-* [offline，marketing]\nqwen-max", allow: "*\n* [core]" };
+    expect(toDocument(lists, {})).toEqual({
+      ok: true,
+      document: {
+        models: {
+          allow: ["*", { pattern: "*", classes: ["core"] }],
+          deny: [{ pattern: "gpt-*", classes: ["offline", "marketing"] }, "qwen-max"],
+        },
+      },
+    });
+    expect(toDocument({ ...draftOf({}), deny: "gpt-* [ ]" }, {})).toMatchObject({
+      ok: false,
+      errors: { deny: "invalid" },
+    });
   });
 
   it("leaves out what is emptied, and keeps what it has no field for", () => {

@@ -100,6 +100,16 @@ function said(values: Readonly<Record<string, unknown>>): Record<string, unknown
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
+/** "gpt-* [offline, marketing]": of those classes only. */
+function modelsOf(text: string): unknown[] | undefined {
+  return listOf(text)?.map((line) => {
+    const match = /^(.+?)\s+\[([^\]]*)\]$/u.exec(line);
+    if (match === null) return line;
+    const classes = (match[2] ?? "").split(/[,，]/u).map((name) => name.trim());
+    return { pattern: match[1] ?? "", classes: classes.filter((name) => name !== "") };
+  });
+}
+
 function listOf(text: string): string[] | undefined {
   const lines = linesOf(text);
   return lines.length === 0 ? undefined : lines;
@@ -163,7 +173,7 @@ export function toDocument(draft: PolicyDraft, base: PolicyDocument): CheckedPol
   const text = (value: string): string | undefined => (value.trim() === "" ? undefined : value);
   const values = said({
     ...base,
-    models: said({ allow: listOf(draft.allow), deny: listOf(draft.deny) }),
+    models: said({ allow: modelsOf(draft.allow), deny: modelsOf(draft.deny) }),
     regions: listOf(draft.regions),
     ladders: said(ladders),
     downgrade: downgrade.size === 0 ? undefined : Object.fromEntries(downgrade),

@@ -3,7 +3,7 @@ import { laddersOf } from "@/components/ladders/ladder-draft";
 import type { LadderDraft } from "@/components/ladders/ladder-draft";
 import { perMillion } from "@/components/prices/rate-text";
 import { nanosToDecimal } from "@/lib/domain/money";
-import type { PolicyDocument } from "@/lib/domain/policy";
+import type { ModelListEntry, PolicyDocument } from "@/lib/domain/policy";
 
 /** A model as it is asked for (it may hold *), and the one that a downgrade serves in its place. */
 export interface DowngradePair {
@@ -47,6 +47,8 @@ export type TextSetting = {
 
 const numberText = (value: number | undefined): string => (value === undefined ? "" : String(value));
 const linesText = (values: readonly string[] | undefined): string => (values ?? []).join("\n");
+const modelText = (entry: ModelListEntry): string =>
+  typeof entry === "string" ? entry : `${entry.pattern} [${entry.classes.join(", ")}]`;
 const mapText = (map: Readonly<Record<string, readonly string[]>> | undefined): string =>
   Object.entries(map ?? {})
     .map(([asked, served]) => `${asked} -> ${served.join(", ")}`)
@@ -75,8 +77,8 @@ export function draftOf(document: PolicyDocument): PolicyDraft {
     fallbackCurrency: fallbackPrice?.currency ?? "",
     fallbackInput: millionText(fallbackPrice?.rates.inputPerToken),
     fallbackOutput: millionText(fallbackPrice?.rates.outputPerToken),
-    allow: linesText(document.models?.allow),
-    deny: linesText(document.models?.deny),
+    allow: linesText(document.models?.allow?.map(modelText)),
+    deny: linesText(document.models?.deny?.map(modelText)),
     regions: linesText(document.regions),
     downgrade: Object.entries(document.downgrade ?? {}).map(([asked, served]) => ({ asked, served })),
     ladders: laddersOf(document),

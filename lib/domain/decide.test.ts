@@ -111,6 +111,14 @@ describe("plans", () => {
     expect(plansOf("large", () => true, denied)[1]).toMatchObject({ model: "large", decision: "pass" });
   });
 
+  it("downgrade only to what calls of this class may use", () => {
+    const ofOthers = (classes: string[]) => [
+      { ladders: LADDER_TEMPLATES, downgrade: { large: "small" }, models: { deny: [{ pattern: "small", classes }] } },
+    ];
+    expect(plansOf("large", () => true, ofOthers(["general"]))[1]).toMatchObject({ model: "large", decision: "pass" });
+    expect(plansOf("large", () => true, ofOthers(["offline"]))[1]).toMatchObject({ model: "small" });
+  });
+
   it("are one per action, mildest first", () => {
     expect(plansOf("large", () => true).map((plan) => (plan.kind === "deny" ? plan.action : plan.decision))).toEqual([
       "pass",

@@ -87,7 +87,9 @@ export function decide(input: DecideInput): Decision {
   const { policy, scope } = input;
   const wanted = downgradeTarget(policy, scope.model);
   const cheaper =
-    wanted !== undefined && isModelAllowed(policy, wanted) && input.canServe(wanted) ? wanted : scope.model;
+    wanted !== undefined && isModelAllowed(policy, wanted, scope.trafficClass) && input.canServe(wanted)
+      ? wanted
+      : scope.model;
   const standIn = input.standIn ?? ((model) => model);
   const asked = standIn(scope.model);
   const target = standIn(cheaper);

@@ -21,11 +21,13 @@ export interface ReplayedOutcome {
 
 export function replay(policy: EffectivePolicy, call: PastCall): ReplayedOutcome {
   const { model, trafficClass, ladder, ratioBasisPoints } = call;
-  if (!isModelAllowed(policy, model)) return { kind: "not_allowed", model: null };
+  if (!isModelAllowed(policy, model, trafficClass)) return { kind: "not_allowed", model: null };
   const rung = ladder === null ? undefined : rungAt(policy.ladders[ladder], ratioBasisPoints ?? 0);
   const kind = rung === undefined ? "pass" : actionFor(rung, trafficClass).kind;
   if (kind === "pass") return { kind, model };
   if (kind !== "downgrade") return { kind, model: null };
   const cheaper = downgradeTarget(policy, model);
-  return cheaper === undefined || !isModelAllowed(policy, cheaper) ? { kind: "pass", model } : { kind, model: cheaper };
+  return cheaper === undefined || !isModelAllowed(policy, cheaper, trafficClass)
+    ? { kind: "pass", model }
+    : { kind, model: cheaper };
 }

@@ -8,6 +8,7 @@ import {
   ladderSchema,
   matchesPattern,
   mergePolicies,
+  modelVerdict,
   policyDocumentSchema,
 } from "./policy";
 import { inRollout, rolloutBucket } from "./rollout";
@@ -43,8 +44,31 @@ describe("merging along the chain", () => {
       { models: { allow: ["a*", "b"] }, outputCapTokens: 100, clientGone: "drain" },
       { models: { allow: ["a1", "c"], deny: ["a2"] }, outputCapTokens: 50 },
     ]);
-    expect(["a1", "a3", "b", "c"].filter((model) => isModelAllowed(policy, model))).toEqual(["a1"]);
+    expect(["a1", "a3", "b", "c"].filter((model) => isModelAllowed(policy, model, "core"))).toEqual(["a1"]);
     expect(policy).toMatchObject({ outputCapTokens: 50, clientGone: "drain" });
+  });
+
+  it("binds entries of model lists to classes, by which lists narrow, too", () => {
+    const policy = mergePolicies([
+      { models: { allow: ["gpt-*", { pattern: "o3", classes: ["core"] }] } },
+      { models: { deny: [{ pattern: "gpt-5*", classes: ["offline", "marketing"] }, "gpt-4-old"] } },
+    ]);
+    const verdicts = (trafficClass: string) =>
+      ["gpt-4", "gpt-4-old", "gpt-5-pro", "o3", "qwen"].map((model) => modelVerdict(policy, model, trafficClass));
+    expect(verdicts("core")).toEqual(["allowed", "denied", "allowed", "allowed", "denied"]);
+    expect(verdicts("general")).toEqual(["allowed", "denied", "allowed", "denied_to_class", "denied"]);
+    expect(verdicts("offline")).toEqual(["allowed", "denied", "denied_to_class", "denied_to_class", "denied"]);
+  });
+
+  it("refuses a list entry that names no class or something else beside", () => {
+    for (const entry of [
+      { pattern: "gpt-*", classes: [] },
+      { pattern: "gpt-*" },
+      { pattern: "", classes: ["core"] },
+      1,
+    ]) {
+      expect(policyDocumentSchema.safeParse({ models: { deny: [entry] } }).success).toBe(false);
+    }
   });
 
   it("takes a call's hold and what a session may use from the nearest that says so, whole", () => {

@@ -79,11 +79,21 @@ export const webhookPolicySchema = z.strictObject({
 export type WebhookPolicy = z.infer<typeof webhookPolicySchema>;
 
 const modelPattern = z.string().min(1).max(200);
+const trafficClassName = z.string().min(1).max(40);
+
+/**
+ * Models by exact name or pattern with `*`: for every call, or for calls of some traffic classes only. Of an allow list such an
+ * entry allows nothing to other classes.
+ */
+export const modelListEntrySchema = z.union([
+  modelPattern,
+  z.strictObject({ pattern: modelPattern, classes: z.array(trafficClassName).min(1).max(20) }),
+]);
+export type ModelListEntry = z.infer<typeof modelListEntrySchema>;
+const modelList = z.array(modelListEntrySchema).max(500);
 
 export const policyDocumentSchema = z.strictObject({
-  models: z
-    .strictObject({ allow: z.array(modelPattern).max(500).optional(), deny: z.array(modelPattern).max(500).optional() })
-    .optional(),
+  models: z.strictObject({ allow: modelList.optional(), deny: modelList.optional() }).optional(),
   ladders: z.record(ladderName, ladderSchema).optional(),
   /** Asked model (exact or pattern with *) to the cheaper model served from the downgrade rung on. */
   downgrade: z.record(modelPattern, z.string().min(1).max(200)).optional(),
@@ -134,8 +144,8 @@ export type DeferralPolicy = NonNullable<PolicyDocument["deferral"]>;
 /** The merged policy of one caller: every setting has a value. */
 export interface EffectivePolicy {
   /** Every list must allow the model; an empty array of lists allows all. */
-  readonly allowLists: readonly (readonly string[])[];
-  readonly deny: readonly string[];
+  readonly allowLists: readonly (readonly ModelListEntry[])[];
+  readonly deny: readonly ModelListEntry[];
   readonly ladders: Readonly<Record<string, Ladder>>;
   readonly downgrade: Readonly<Record<string, string>>;
   readonly fallbacks: Readonly<Record<string, readonly string[]>>;
@@ -161,8 +171,8 @@ export const DEFAULT_OUTPUT_CAP_TOKENS = 4096;
 
 /** Merges documents, root first. Pure; the caller resolves rollouts before. */
 export function mergePolicies(documents: readonly PolicyDocument[]): EffectivePolicy {
-  const allowLists: (readonly string[])[] = [];
-  const deny: string[] = [];
+  const allowLists: (readonly ModelListEntry[])[] = [];
+  const deny: ModelListEntry[] = [];
   let regions: readonly string[] | null = null;
   let merged: PolicyDocument = {};
   for (const document of documents) {
@@ -224,9 +234,29 @@ export function matchesPattern(pattern: string, name: string): boolean {
   return position <= end;
 }
 
-export function isModelAllowed(policy: EffectivePolicy, model: string): boolean {
-  if (policy.deny.some((pattern) => matchesPattern(pattern, model))) return false;
-  return policy.allowLists.every((list) => list.some((pattern) => matchesPattern(pattern, model)));
+function names(entry: ModelListEntry, model: string): boolean {
+  return matchesPattern(typeof entry === "string" ? entry : entry.pattern, model);
+}
+
+function isFor(entry: ModelListEntry, trafficClass: string): boolean {
+  return typeof entry === "string" || entry.classes.includes(trafficClass);
+}
+
+/** `denied_to_class`: calls of another class may. */
+export type ModelVerdict = "allowed" | "denied" | "denied_to_class";
+
+/** What the lists say of a model for a call of this class. */
+export function modelVerdict({ deny, allowLists }: EffectivePolicy, model: string, trafficClass: string): ModelVerdict {
+  const denying = deny.filter((entry) => names(entry, model));
+  const allowing = allowLists.map((list) => list.filter((entry) => names(entry, model)));
+  const isDenied = denying.some((entry) => isFor(entry, trafficClass));
+  if (!isDenied && allowing.every((list) => list.some((entry) => isFor(entry, trafficClass)))) return "allowed";
+  const isForNobody = denying.some((entry) => typeof entry === "string") || allowing.some((list) => list.length === 0);
+  return isForNobody ? "denied" : "denied_to_class";
+}
+
+export function isModelAllowed(policy: EffectivePolicy, model: string, trafficClass: string): boolean {
+  return modelVerdict(policy, model, trafficClass) === "allowed";
 }
 
 /** The entry for a model: exact entries win over patterns, the longest pattern over shorter ones. */

@@ -114,8 +114,10 @@ describe("what stands above a call", () => {
     const policies = { own: { models: { allow: ["a", "b"] } }, other: { models: { deny: ["b"] } } };
     const consumers = TREE.map((one) => (one.id === "sales" ? { ...one, policyId: "other" } : one));
     const { policy } = chain({ bookedId: "crm" }, { consumers, policies, key: { policyId: "own" } });
-    expect(["a", "b", "c"].map((name) => isModelAllowed(policy, name))).toEqual([true, false, false]);
-    expect(isModelAllowed(chain({}, { consumers, policies, key: { policyId: "own" } }).policy, "b")).toBe(true);
+    expect(["a", "b", "c"].map((name) => isModelAllowed(policy, name, "general"))).toEqual([true, false, false]);
+    expect(isModelAllowed(chain({}, { consumers, policies, key: { policyId: "own" } }).policy, "b", "general")).toBe(
+      true,
+    );
   });
 
   it("each budget runs the ladder that its own side gives the name", () => {

@@ -118,7 +118,8 @@ function world(changes: Partial<SnapshotDocuments> = {}) {
 function serving(view: ReturnType<typeof world>, caller: ApiKeyDocument = key, name = "chat", nowMs = NOW) {
   const chain = view.chainOf(caller);
   if (!chain) throw new Error("no chain");
-  return servingOf(view, chain, name, { kinds: ["chat"], route: "chat/completions", regions: null }, nowMs, adapterOf);
+  const shape = { kinds: ["chat"], trafficClass: "general", route: "chat/completions", regions: null };
+  return servingOf(view, chain, name, shape, nowMs, adapterOf);
 }
 
 describe("where a model is served", () => {

@@ -6,7 +6,7 @@ import type { ServePlan } from "@/lib/domain/decide";
 import type { Denial } from "@/lib/domain/denial";
 import { denial } from "@/lib/domain/denial";
 import type { EffectivePolicy } from "@/lib/domain/policy";
-import { commonRegions, FALLBACK_PRICE_ID, isModelAllowed } from "@/lib/domain/policy";
+import { commonRegions, FALLBACK_PRICE_ID, modelVerdict } from "@/lib/domain/policy";
 import type { PriceRates } from "@/lib/domain/price-rates";
 import type { ModelDocument, PriceDocument, ProviderDocument } from "@/lib/domain/snapshot";
 import { isPriced } from "@/lib/pricing/cost";
@@ -118,6 +118,10 @@ function targetOf(
   return translation && translated !== undefined ? { ...base, path: translated, translation } : undefined;
 }
 
+function notFor({ trafficClass }: Pick<CallShape, "trafficClass">): string {
+  return `calls of the class ${trafficClass} may not use it`;
+}
+
 const OUT_OF_REGION = "it is not served in the regions that this call may go to";
 
 function isIn(regions: readonly string[], region: string | null): boolean {
@@ -129,13 +133,15 @@ export function servingOf(
   view: OrganisationView,
   chain: CallerChain,
   name: string,
-  shape: Pick<CallShape, "kinds" | "route" | "regions">,
+  shape: Pick<CallShape, "kinds" | "trafficClass" | "route" | "regions">,
   nowMs: number,
   adapterOf: AdapterOf,
 ): ServingFacts | Denial {
   const model = view.models.get(name);
   if (!model || model.disabled) return denial("model_not_found", { model: name });
-  if (!isModelAllowed(chain.policy, name)) return denial("model_not_allowed", { model: name });
+  const verdict = modelVerdict(chain.policy, name, shape.trafficClass);
+  if (verdict === "denied") return denial("model_not_allowed", { model: name });
+  if (verdict === "denied_to_class") return denial("model_not_allowed", { model: name, detail: notFor(shape) });
   if (!shape.kinds.includes(model.kind)) {
     return denial("model_not_found", { model: name, detail: `it is a model of the kind ${model.kind}` });
   }

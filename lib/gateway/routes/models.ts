@@ -1,5 +1,5 @@
 /**
- * `GET /models` and `GET /models/{id}`: what this key may use, and nothing else, in the shape of the SDK that asks (API
+ * `GET /models` and `GET /models/{id}`: what this key may use in any class that it may claim, and nothing else, in the shape of the SDK that asks (API
  * references of OpenAI, Anthropic and Google: models).
  */
 import type { Denial } from "@/lib/domain/denial";
@@ -10,9 +10,12 @@ import type { Authenticated } from "../exchange";
 import type { Protocol } from "../wire/routes/route-request";
 
 function usable(caller: Authenticated): ModelDocument[] {
+  const { trafficClass, entitledClasses } = caller.key;
   const isTest = caller.key.environment === "test";
+  const isAllowed = (name: string): boolean =>
+    [trafficClass, ...entitledClasses].some((one) => isModelAllowed(caller.chain.policy, name, one));
   return [...caller.view.models.values()]
-    .filter((model) => !model.disabled && isModelAllowed(caller.chain.policy, model.name))
+    .filter((model) => !model.disabled && isAllowed(model.name))
     .filter((model) => !(isTest && model.isExternal))
     .sort((left, right) => (left.name < right.name ? -1 : 1));
 }

@@ -54,7 +54,7 @@ function placeOf(
   { adapterOf }: StoredServing,
 ): Place | Denial {
   const { model } = request;
-  const shape = { kinds: route.kinds, route: "batches", regions };
+  const shape = { kinds: route.kinds, trafficClass: caller.trafficClass, route: "batches", regions };
   const serving = servingOf(caller.view, caller.chain, model, shape, nowMs, adapterOf);
   if (!isServing(serving)) return serving;
   const target = [...serving.targets]

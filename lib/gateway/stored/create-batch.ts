@@ -95,7 +95,7 @@ function planOf(
   regions: readonly string[] | null,
   deps: StoredServing,
 ): StoredPlan | Denial {
-  const shape = { route: "batches", kinds: route.kinds, regions };
+  const shape = { route: "batches", kinds: route.kinds, trafficClass: caller.trafficClass, regions };
   const serving = servingOf(caller.view, caller.chain, input.model, shape, nowMs, deps.adapterOf);
   if (!isServing(serving)) return serving;
   const target = serving.targets.find(({ id }) => id === file.deploymentId);

@@ -50,7 +50,7 @@ function firstPlace(
 ): Pick<Upload, "target" | "model" | "kinds"> | Denial {
   const models = [...caller.view.models.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
   for (const { name, kind } of models) {
-    const shape = { kinds: [kind], route: "files", regions };
+    const shape = { kinds: [kind], trafficClass: caller.trafficClass, route: "files", regions };
     const serving = servingOf(caller.view, caller.chain, name, shape, nowMs, adapterOf);
     if (isServing(serving)) return { target: serving.target, model: name, kinds: [kind] };
   }

@@ -266,6 +266,25 @@ export function refusesOnRoutes(host: () => GatewayHost): void {
     expect(await upstreamCalls(host())).toBe(before);
   });
 
+  it("a model denied to a class is denied to calls of that class alone, and they are told so", async () => {
+    const policy = { models: { deny: [{ pattern: "*-large", classes: ["offline"] }] } };
+    const general = await callerOf(host(), { policy });
+    const asked = { model: "sandbox-large", messages: USER };
+    expect((await general.client.chat.completions.create(asked)).choices).toHaveLength(1);
+    const offline = await callerOf(host(), { policy, key: { trafficClass: "offline" } });
+    await expect(offline.client.chat.completions.create(asked)).rejects.toMatchObject({
+      status: 403,
+      code: "model_not_allowed",
+      message: expect.stringContaining("calls of the class offline may not use it"),
+    });
+    const names = async ({ client }: typeof general) => (await client.models.list()).data.map(({ id }) => id);
+    expect(await names(general)).toContain("sandbox-large");
+    expect(await names(offline)).not.toContain("sandbox-large");
+    expect((await offline.client.chat.completions.create({ ...asked, model: "sandbox-small" })).choices).toHaveLength(
+      1,
+    );
+  });
+
   it("models are allowed and denied by pattern", async () => {
     const { client, made } = await callerOf(host(), {
       policy: { models: { allow: ["sandbox-*"], deny: ["*-large"] } },
