@@ -26,7 +26,7 @@ import type { WithId } from "./writes";
 
 const PAGE_SIZE = 50;
 
-export async function readWebhookSecret({ organisation }: ConsolePrincipal): Promise<WebhookSecretView> {
+async function readWebhookSecret({ organisation }: ConsolePrincipal): Promise<WebhookSecretView> {
   const { db, clock } = services();
   const row = await findWebhookSecret(db.prisma, organisation.id);
   const untilMs = row?.previousUntil?.getTime() ?? 0;

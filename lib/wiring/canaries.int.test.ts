@@ -8,11 +8,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { readApiKeys } from "@/lib/console/keys";
 import { readPolicies } from "@/lib/console/policies";
+import { readDeferredCalls } from "@/lib/console/deferred-calls";
 import type { ConsolePrincipal } from "@/lib/console/principal";
 import { readProviders } from "@/lib/console/providers";
 import { readRequest, readRequests } from "@/lib/console/requests";
 import { readTokenIssuers } from "@/lib/console/token-issuers";
-import { readWebhookSecret } from "@/lib/console/webhooks";
+import { readWebhooks } from "@/lib/console/webhooks";
 import { withIdempotencyKey } from "@/lib/control/idempotency";
 import { publishPolicyVersion } from "@/lib/control/policies";
 import { upsertProvider } from "@/lib/control/providers";
@@ -265,9 +266,12 @@ async function consoleAnswers(): Promise<string> {
   const requests = await readRequests(consoleServices, who, query);
   expect(requests.rows.length).toBeGreaterThan(5);
   const details = await Promise.all(requests.rows.map(({ requestId }) => readRequest(consoleServices, who, requestId)));
+  const webhooks = await readWebhooks(who, { state: "", after: "" });
+  const deferred = await readDeferredCalls(consoleServices, who, { state: "", after: "" });
+  expect([webhooks.rows.length, deferred.rows.length].every((count) => count > 0)).toBe(true);
   return JSON.stringify([
-    ...[requests, details, await readApiKeys(consoleServices, who, { q: "", state: "all" })],
-    ...[await readProviders(who), await readTokenIssuers(who), await readPolicies(who), await readWebhookSecret(who)],
+    ...[requests, details, webhooks, deferred, await readApiKeys(consoleServices, who, { q: "", state: "all" })],
+    ...[await readProviders(who), await readTokenIssuers(who), await readPolicies(who)],
   ]);
 }
 
