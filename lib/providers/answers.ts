@@ -81,7 +81,7 @@ const MAX_WAITING_BYTES = 64 * 1024;
 
 /** The answer as it comes: every piece goes to its reader in the call in which the parser has found it. */
 export class StreamedAnswer implements Dispatcher.DispatchHandler, UpstreamResponse, ByteStream, BoundedCall {
-  dueTick = 0;
+  bound: BoundedCall["bound"];
   status = 0;
   headers: UpstreamResponse["headers"] = {};
   private controller: Dispatcher.DispatchController | undefined;
@@ -198,7 +198,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, UpstreamRespo
 
 /** Collects a whole answer without a stream in between, which costs more than everything else the client does. */
 export class WholeAnswer implements Dispatcher.DispatchHandler, BoundedCall {
-  dueTick = 0;
+  bound: BoundedCall["bound"];
   private controller: Dispatcher.DispatchController | undefined;
   private isDropped = false;
   private status = 0;

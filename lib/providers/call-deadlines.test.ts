@@ -11,7 +11,7 @@ afterEach(() => {
 
 function call(): BoundedCall & { ended: number } {
   return {
-    dueTick: 0,
+    bound: undefined,
     ended: 0,
     late() {
       this.ended += 1;
@@ -47,5 +47,16 @@ describe("deadlines of calls", () => {
     deadlines.add(next, 100);
     vi.advanceTimersByTime(300);
     expect(next.ended).toBe(1);
+  });
+
+  it("go on for the others, whichever leaves: the first, the last, one between, one twice, all at once", () => {
+    const deadlines = new CallDeadlines();
+    const calls = Array.from({ length: 6 }, call);
+    for (const one of calls) deadlines.add(one, 500);
+    for (const index of [0, 5, 2, 2]) deadlines.over(calls[index] ?? call());
+    deadlines.over(call());
+    vi.advanceTimersByTime(1_000);
+    expect(calls.map(({ ended }) => ended)).toEqual([0, 1, 0, 1, 1, 0]);
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
