@@ -21,12 +21,12 @@ export async function generateMetadata(): Promise<Metadata> {
 export default async function Page({ searchParams }: Props): Promise<ReactElement> {
   const who = await requirePermission("key.read");
   const parsed = apiKeyListQuery.safeParse(await searchParams);
-  const query = { ...(parsed.success ? parsed.data : apiKeyListQuery.parse({})), after: "" };
+  // As the page asks: the first rows, whatever place in the list the address names.
+  const { q, state } = parsed.success ? parsed.data : apiKeyListQuery.parse({});
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   await client.prefetchInfiniteQuery({
-    // As the page asks: the place in the list is no part of it.
-    queryKey: queryKeys.apiKeys({ q: query.q, state: query.state }),
-    queryFn: () => readApiKeys(services(), who, query),
+    queryKey: queryKeys.apiKeys({ q, state }),
+    queryFn: () => readApiKeys(services(), who, { q, state }),
     initialPageParam: "",
     getNextPageParam: (last: ApiKeyList) => last.next,
     pages: 1,
