@@ -253,21 +253,23 @@ async function reserveTightly(reserving: Reserving, deps: HoldDeps): Promise<Res
   }
 }
 
-/** At the first place where there is money: what has no room for the call on a budget of its own is passed over. */
-async function reserveSomewhere(
+/** At the next place where there is money: what has no room for the call on a budget of its own is passed over. */
+async function reserveElsewhere(
+  refused: TargetSpent,
   first: Reserving,
   routing: Routing,
   deps: HoldDeps,
 ): Promise<Exclude<Reserved, TargetSpent> | Resting> {
-  let reserving = first;
+  let { spentAt } = refused;
+  let { spent } = first;
   for (;;) {
-    const result = await reserveTightly(reserving, deps);
-    if (!("spentAt" in result)) return result;
-    invariant(!reserving.spent.has(result.spentAt), "nothing is sent where the money is known to be gone");
-    const spent = new Set([...reserving.spent, result.spentAt]);
+    invariant(!spent.has(spentAt), "nothing is sent where the money is known to be gone");
+    spent = new Set([...spent, spentAt]);
     const call = placedCall({ ...routing, spent }, first.following, deps);
     if (isDenial(call) || "restingMs" in call) return call;
-    reserving = { ...reserving, call, spent };
+    const result = await reserveTightly({ ...first, call, spent }, deps);
+    if (!("spentAt" in result)) return result;
+    ({ spentAt } = result);
   }
 }
 
@@ -320,7 +322,8 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
       if (deferred) return isDenial(deferred) ? refuse(deferred) : deferred;
     }
     const reserving = { caller, request: parsed, call, following, maxCost, spent, numbers };
-    const result = await reserveSomewhere(reserving, routing, deps);
+    const reserved = await reserveTightly(reserving, deps);
+    const result = "spentAt" in reserved ? await reserveElsewhere(reserved, reserving, routing, deps) : reserved;
     if ("restingMs" in result) return { ...result, caller };
     if (mayWait && "mayWait" in result && result.mayWait) {
       const deferred = await deferCall(caller, request, parsed, nowMs, deps);

@@ -112,7 +112,7 @@ describe("a provider with a budget of its own", () => {
     expect(moved.map(({ explanation }) => explanation["spentTargets"])).toEqual(moved.map(() => [first]));
     // Whose limit it is, and how much of it is left, is in no header.
     expect(entries.some(({ explanation }) => explanation["budgetId"] === budget.id)).toBe(false);
-  });
+  }, 60_000);
 
   it("refuses where nothing is left, says that it is not the caller's budget, and serves again once the limit is raised", async () => {
     const { made, first, second } = await company();
