@@ -5,7 +5,7 @@ import { expect, test } from "./fixtures";
 
 const PAGES = [
   ...["/overview", "/budgets", "/keys", "/requests", "/policies", "/providers", "/prices", "/prices/import"],
-  ...["/token-issuers", "/no-such-page"],
+  ...["/token-issuers", "/deferred", "/webhooks", "/no-such-page"],
 ];
 
 /** What assistive technology or a thumb would stumble over, one sentence each. */

@@ -90,7 +90,7 @@ function CancelDialog({ call, onClose }: { readonly call: DeferredView; readonly
   );
 }
 
-const link = "text-brand underline-offset-4 hover:underline";
+const link = "inline-flex min-h-6 items-center text-brand underline-offset-4 hover:underline max-md:min-h-10";
 
 function Row({
   list,
@@ -125,7 +125,7 @@ function Row({
           )}
           {call.code === null ? null : ` · ${endText(call.code)}`}
         </p>
-        <p className="mt-0.5 flex flex-wrap gap-x-3 text-xs">
+        <p className="mt-0.5 flex flex-wrap items-center gap-x-3 text-xs">
           <span className="font-mono break-all text-soft">{call.id}</span>
           {call.requestId === null ? null : (
             <Link href={`/requests/${call.requestId}`} className={link}>

@@ -97,7 +97,7 @@ export function LadderFields({
       open={isOpen || isWrong}
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >
-      <summary className="rounded-sm text-[0.8125rem]">
+      <summary className="rounded-sm py-0.5 text-[0.8125rem] max-md:py-2.5">
         <span className="font-semibold">{words.ladderName(ladder.name)}</span>
         <span className="figures ml-2 text-xs text-soft">{marks}</span>
         <span className="ml-2 text-xs text-soft">{t("inUse", { count: uses })}</span>
