@@ -85,7 +85,7 @@ const trafficClassName = z.string().min(1).max(40);
  * Models by exact name or pattern with `*`: for every call, or for calls of some traffic classes only. Of an allow list such an
  * entry allows nothing to other classes.
  */
-export const modelListEntrySchema = z.union([
+const modelListEntrySchema = z.union([
   modelPattern,
   z.strictObject({ pattern: modelPattern, classes: z.array(trafficClassName).min(1).max(20) }),
 ]);
@@ -243,7 +243,7 @@ function isFor(entry: ModelListEntry, trafficClass: string): boolean {
 }
 
 /** `denied_to_class`: calls of another class may. */
-export type ModelVerdict = "allowed" | "denied" | "denied_to_class";
+type ModelVerdict = "allowed" | "denied" | "denied_to_class";
 
 /** What the lists say of a model for a call of this class. */
 export function modelVerdict({ deny, allowLists }: EffectivePolicy, model: string, trafficClass: string): ModelVerdict {
