@@ -166,7 +166,7 @@ function BudgetCells({ tree, node, budget, onOpen }: BudgetCellsProps): ReactEle
           />
         </span>
         {budget.grantedAmount === "0" ? null : (
-          <span className="text-xs text-soft xl:block">{` ${t("plusGrant", { amount: amountOfMeter(budget.grantedAmount, budget.meter, locale) })}`}</span>
+          <span className="block text-xs text-soft">{` ${t("plusGrant", { amount: amountOfMeter(budget.grantedAmount, budget.meter, locale) })}`}</span>
         )}
       </Cell>
       <Cell label={t("col.spent")} className={number}>

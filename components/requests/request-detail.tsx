@@ -97,8 +97,8 @@ function Arithmetic({
   const hasFactors = attempt.components.some((one) => one.multiplier !== undefined);
   const beforeAmount = hasFactors ? 4 : 3;
   return (
-    <div className="overflow-x-auto">
-      <table className="figures w-full text-[0.8125rem]">
+    <div className="overflow-x-auto" role="region" aria-label={t("section.cost")} tabIndex={0}>
+      <table className="figures w-full text-[0.8125rem] max-sm:text-xs max-sm:[&_td]:px-1 max-sm:[&_th]:px-1">
         <thead className="text-left text-xs text-soft">
           <tr>
             <th className="py-1.5 pr-3 font-medium">{t("cost.component")}</th>

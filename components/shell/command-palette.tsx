@@ -149,12 +149,12 @@ export function CommandPalette({ allowed }: PaletteProps): ReactElement {
     <>
       <Button
         variant="ghost"
-        aria-label={t("open")}
         aria-keyshortcuts="Meta+K Control+K"
         className="gap-2 px-2.5 text-soft max-md:w-11 max-md:px-0"
         onClick={() => setOpen(true)}
       >
         <Search aria-hidden />
+        <span className="sr-only">{t("open")}</span>
         <kbd className="rounded-sm border px-1.5 font-sans text-[0.6875rem] max-md:hidden">{"Ctrl K"}</kbd>
       </Button>
       {isOpen ? <Palette allowed={allowed} onClose={() => setOpen(false)} /> : null}
