@@ -79,7 +79,7 @@ test("by keyboard alone a person signs in, makes a budget and makes a key", asyn
 
   await command(page, "budgets");
   await page.waitForURL("**/budgets");
-  const add = page.getByRole("button", { name: /^Add a budget/ }).first();
+  const add = page.getByRole("button", { name: /^Add budget/ }).first();
   await tabTo(page, add);
   await page.keyboard.press("Enter");
   const drawer = page.getByRole("dialog");

@@ -54,7 +54,7 @@ function zoneAtNoon(nowMs: number): string {
 
 async function setBudget(page: Page, amount: string): Promise<void> {
   await page.getByRole("link", { name: "Budgets", exact: true }).first().click();
-  await page.getByRole("button", { name: "Add a budget to department" }).click();
+  await page.getByRole("button", { name: "Add budget to department" }).click();
   const drawer = page.getByRole("dialog");
   await drawer.getByLabel(/^Limit per period/).fill(amount);
   await expect(drawer.getByLabel("Ladder")).toHaveValue("monthly-department");
