@@ -32,6 +32,16 @@ describe("the environment", () => {
     expect(attempt).not.toThrow(/c2hvcnQ=|too-short/);
   });
 
+  it("believes no proxy unless told, and takes nothing for one that is no address and no range", () => {
+    expect(parseGatewayEnv(complete).SPILLWAY_TRUSTED_PROXIES).toEqual([]);
+    const trusting = (SPILLWAY_TRUSTED_PROXIES: string) => parseGatewayEnv({ ...complete, SPILLWAY_TRUSTED_PROXIES });
+    const entries = ["10.0.0.5", "10.1.0.0/16", "2001:db8::1", "2001:db8::/32"];
+    expect(trusting(entries.join(", ")).SPILLWAY_TRUSTED_PROXIES).toEqual(entries);
+    for (const entry of ["10.1.0.0/33", "balancer.internal", "true", "10.1"]) {
+      expect(() => trusting(`10.0.0.5,${entry}`)).toThrow(/SPILLWAY_TRUSTED_PROXIES must be addresses and ranges/);
+    }
+  });
+
   it("treats an empty variable as not set", () => {
     expect(parseWorkerEnv({ ...complete, REDIS_QUEUE_URL: "", WORKER_PORT: "" })).toMatchObject({ WORKER_PORT: 3001 });
     expect(() => parseWebEnv({ ...complete, NEXTAUTH_SECRET: "" })).toThrow(/NEXTAUTH_SECRET is missing/);

@@ -20,6 +20,11 @@ const secret32 = z.string().refine((value) => isBase64Of(value, 32), {
 /** Entries between commas or spaces. */
 const list = z.string().transform((text) => text.split(/[\s,]+/u).filter((entry) => entry !== ""));
 
+const addressOrRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
+const addresses = list.refine((entries) => entries.every((entry) => addressOrRange.safeParse(entry).success), {
+  error: "must be addresses and ranges such as 10.0.0.5,10.1.0.0/16,2001:db8::/32",
+});
+
 const redis = url(["redis", "rediss"], "redis://user:password@host:6379/0");
 
 /** What every process needs: where the counters are, and how to talk about itself. */
@@ -47,6 +52,13 @@ const shared = {
 const listening = {
   SPILLWAY_HOST: z.string().min(1).default("127.0.0.1"),
   SPILLWAY_PORT: port.default(3000),
+  /**
+   * Proxies and balancers in front whose X-Forwarded-For is believed, as addresses and ranges: `10.0.0.5,10.1.0.0/16`. Without any
+   * the caller is who holds the connection. List the proxies, not the network that callers are in: a trusted address may name
+   * anybody. Plain Next does not see who holds the connection: there no key with an address list is let in without this, and with it
+   * nobody but these proxies may be able to reach it.
+   */
+  SPILLWAY_TRUSTED_PROXIES: addresses.default([]),
 };
 
 const database = { DATABASE_URL: url(["postgres", "postgresql"], "postgresql://user:password@host:5432/spillway") };

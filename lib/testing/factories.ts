@@ -68,6 +68,7 @@ interface TestKeyOptions {
   readonly environment?: Environment;
   readonly trafficClass?: string;
   readonly isVip?: boolean;
+  readonly allowedIps?: readonly string[];
 }
 
 /** USD per million tokens of the sandbox's models. */
@@ -131,7 +132,7 @@ export function createTestKey(
     trafficClass: key.trafficClass ?? "general",
     entitledClasses: [],
     expiresAtMs: null,
-    allowedIps: [],
+    allowedIps: [...(key.allowedIps ?? [])],
     isVip: key.isVip ?? false,
   });
 }

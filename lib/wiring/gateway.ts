@@ -42,6 +42,7 @@ import { DEFAULT_RETRY } from "@/lib/routing/retry-plan";
 import { createLogger } from "@/lib/telemetry/logger";
 import { InputEstimator } from "@/lib/estimate/estimator";
 import { isAddressAllowed } from "./address-list";
+import { clientAddress } from "./client-address";
 import { createCallerTokens } from "./caller-tokens";
 import { openTemporarySpool } from "./temporary-spool";
 
@@ -55,6 +56,8 @@ export interface GatewaySettings {
   readonly maxFormBytes?: number;
   /** Hosts, addresses and ranges beyond the public internet that providers may be at (lib/net/outbound-policy.ts). */
   readonly outboundAllow?: readonly string[];
+  /** Addresses and ranges whose X-Forwarded-For is believed; absent: none. */
+  readonly trustedProxies?: readonly string[];
   readonly retry?: Partial<RetrySettings>;
   readonly leaseMs?: number;
   /** Absent: nothing is noted on disk, and no call passes while Redis is away. */
@@ -72,6 +75,8 @@ export interface RunningGateway {
   readonly handle: GatewayHandler;
   /** For the lean host. */
   readonly core: GatewayCore;
+  /** For hosts: who called, by the peer of the connection and its X-Forwarded-For (lib/wiring/client-address.ts). */
+  readonly clientAddress: (peer: string | undefined, forwardedFor: string | undefined) => string | undefined;
   readonly ledger: RedisBudgetLedger;
   readonly connection: HotConnection;
   /** Stops the heartbeat, delivers what is left, closes connections. */
@@ -146,6 +151,7 @@ function claimsOf({ masterKey, leaseMs, claims }: GatewaySettings, connection: H
 
 export function buildGateway(settings: GatewaySettings): RunningGateway {
   const clock = settings.clock ?? systemClock;
+  const { trustedProxies = [] } = settings;
   const connection = connectHot(settings.redisUrl);
   const policies = new RedisPolicySource(connection, connectPatient(settings.redisUrl, "spillway-changes"));
   const ledger = ledgerOf(settings, connection, policies, clock);
@@ -198,6 +204,7 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
   return {
     handle: createGateway(core),
     core,
+    clientAddress: (peer, forwardedFor) => clientAddress(peer, forwardedFor, trustedProxies),
     ledger,
     connection,
     close: () => (closing ??= close()),
@@ -222,6 +229,7 @@ export function getGateway(): RunningGateway {
     pepper: Buffer.from(env.SPILLWAY_KEY_PEPPER, "base64"),
     masterKey: Buffer.from(env.SPILLWAY_MASTER_KEY, "base64"),
     outboundAllow: outboundAllowList(env),
+    trustedProxies: env.SPILLWAY_TRUSTED_PROXIES,
     onFault: (error, requestId) => {
       logger.error({ err: error, requestId }, "a call failed in a way no branch foresaw");
     },

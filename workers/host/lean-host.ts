@@ -3,7 +3,7 @@
  * fallback (Next), if there is one. On SIGTERM it stops taking calls, lets running ones end and their books be written.
  */
 import { createServer } from "node:http";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { routeOf } from "@/lib/gateway/handler";
 import type { RunningGateway } from "@/lib/wiring/gateway";
@@ -67,13 +67,20 @@ class UnderWay {
   }
 }
 
+/** Node joins repeated ones. */
+function forwardedForOf(headers: IncomingHttpHeaders): string | undefined {
+  return headers["x-forwarded-for"]?.toString();
+}
+
 function gatewayListener(gateway: RunningGateway, pending: UnderWay) {
   const waitUntil = (promise: Promise<unknown>): void => {
     pending.begin();
     promise.then(pending.end, pending.end);
   };
   return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    const context = { waitUntil, clientAddress: incoming.socket.remoteAddress };
+    const { socket, headers } = incoming;
+    const clientAddress = gateway.clientAddress(socket.remoteAddress, forwardedForOf(headers));
+    const context = { waitUntil, clientAddress };
     gateway
       .core(gatewayRequestOf(incoming, outgoing), context)
       .then((answer) => sendAnswer(answer, incoming, outgoing))
@@ -84,11 +91,10 @@ function gatewayListener(gateway: RunningGateway, pending: UnderWay) {
   };
 }
 
-/** The last hop of X-Forwarded-For is the peer we saw: what stands before it may be anybody's word. */
-function nameCaller(request: IncomingMessage): void {
-  const said = request.headers["x-forwarded-for"];
-  const peer = request.socket.remoteAddress ?? "unknown";
-  request.headers["x-forwarded-for"] = said === undefined ? peer : `${String(said)}, ${peer}`;
+/** Next sees no connection: it is told who called by the only hop. */
+function nameCaller(request: IncomingMessage, gateway: RunningGateway): void {
+  const { socket, headers } = request;
+  headers["x-forwarded-for"] = gateway.clientAddress(socket.remoteAddress, forwardedForOf(headers)) ?? "unknown";
 }
 
 function isGatewayPath(url: string | undefined): boolean {
@@ -135,7 +141,7 @@ export async function startLeanHost(options: LeanHostOptions): Promise<LeanHost>
     else if (isHealthPath(request.url, options.fallback))
       void answerGatewayHealth(options.gateway.connection, response);
     else {
-      nameCaller(request);
+      nameCaller(request, options.gateway);
       fallback(request, response);
     }
   });

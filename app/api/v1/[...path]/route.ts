@@ -4,16 +4,15 @@ import { getGateway } from "@/lib/wiring/gateway";
 
 export const dynamic = "force-dynamic";
 
-function clientAddress(request: Request): string | undefined {
-  return request.headers.get("x-forwarded-for")?.split(",").at(-1)?.trim();
-}
-
-const handle = (request: Request): Promise<Response> =>
-  getGateway().handle(request, {
+const handle = (request: Request): Promise<Response> => {
+  const gateway = getGateway();
+  return gateway.handle(request, {
     waitUntil: (promise) => {
       after(promise);
     },
-    clientAddress: clientAddress(request),
+    // A route handler is not told who holds the connection.
+    clientAddress: gateway.clientAddress(undefined, request.headers.get("x-forwarded-for") ?? undefined),
   });
+};
 
 export { handle as GET, handle as POST, handle as PUT, handle as PATCH, handle as DELETE };
