@@ -150,6 +150,20 @@ describe("filters", () => {
     expect(chosen.budgets.map((planned) => planned.budget.id)).toEqual(["any", "model"]);
   });
 
+  it("a ladder that ships stands under its name where no document says otherwise", () => {
+    const stepsUnder = (document: Parameters<typeof mergePolicies>[0][number]) =>
+      decide({
+        policy: mergePolicies([document]),
+        budgets: [budget({ ladder: "monthly-department" })],
+        scope: { model: "large", trafficClass: "general", environment: "production" },
+        isVip: false,
+        canServe: () => true,
+      }).budgets[0]?.steps.map((step) => step.atBasisPoints);
+    expect(stepsUnder({})).toEqual([0, 7500, 9000, 9800, 10000]);
+    const own = { rungs: [{ atBasisPoints: 5000, name: "half", actions: {} }], overflow: "none" as const };
+    expect(stepsUnder({ ladders: { "monthly-department": own } })).toEqual([5000]);
+  });
+
   it("a ladder that is not in the policy limits only", () => {
     expect(decideFor("general", "no such ladder").budgets[0]?.steps).toEqual([]);
   });

@@ -4,6 +4,7 @@
  * nearest to the caller winning for each setting, while model lists only ever narrow.
  */
 import { z } from "zod";
+import { LADDER_TEMPLATES } from "./ladder-templates";
 import type { SessionLimit } from "./call-settings";
 import { reserveSettingsSchema, sessionLimitSchema } from "./call-settings";
 import { priceRatesSchema } from "./price-rates";
@@ -169,7 +170,7 @@ export interface EffectivePolicy {
 
 export const DEFAULT_OUTPUT_CAP_TOKENS = 4096;
 
-/** Merges documents, root first. Pure; the caller resolves rollouts before. */
+/** Merges documents, root first; the ladders that ship are there under their names, unless a document says otherwise. Pure; the caller resolves rollouts before. */
 export function mergePolicies(documents: readonly PolicyDocument[]): EffectivePolicy {
   const allowLists: (readonly ModelListEntry[])[] = [];
   const deny: ModelListEntry[] = [];
@@ -191,7 +192,7 @@ export function mergePolicies(documents: readonly PolicyDocument[]): EffectivePo
   return {
     allowLists,
     deny,
-    ladders: merged.ladders ?? {},
+    ladders: { ...LADDER_TEMPLATES, ...merged.ladders },
     downgrade: merged.downgrade ?? {},
     fallbacks: merged.fallbacks ?? {},
     regions,
