@@ -34,7 +34,7 @@ local function readBudget(budget, nowMs)
     or redis.call("HMGET", budget.limitKey, "l", "o", "f", "g:" .. budget.periodId)
   local limit, overflow = amounts[1], amounts[2] or "0"
   local held = counter[2] or "0"
-  local view = { key = budget.counterKey, ttlMs = budget.ttlMs, added = 0, settled = counter[1] or "0", frozen = amounts[3] == "1", missing = not limit }
+  local view = { key = budget.counterKey, ttlMs = budget.ttlMs, added = 0, settled = counter[1] or "0", frozen = amounts[3] == "1", missing = not limit, ownLimit = budget.ownLimit }
   if view.missing then return view end
   view.small = not amounts[4] and #view.settled <= SMALL_DIGITS and #held <= SMALL_DIGITS
     and #limit <= SMALL_DIGITS and #overflow <= SMALL_DIGITS
@@ -60,6 +60,21 @@ local function turnIntoLimbs(view)
   view.usedHi, view.usedLo = limbs(view.used)
   view.limitHi, view.limitLo = limbs(view.limit)
   view.withOverflowHi, view.withOverflowLo = limbs(view.withOverflow)
+end
+
+-- Calls of one session may be of policies with other limits: its counter is one, its limit that of the call that asks. It outlives
+-- its last call by the longest of their times.
+local function turnToLimitOf(view, budget)
+  view.ownLimit = budget.ownLimit
+  if tonumber(budget.ttlMs) > tonumber(view.ttlMs) then view.ttlMs = budget.ttlMs end
+  if view.small and #budget.ownLimit <= SMALL_DIGITS then
+    view.limit = tonumber(budget.ownLimit)
+    view.withOverflow = view.limit
+    return
+  end
+  if view.small then turnIntoLimbs(view) end
+  view.limitHi, view.limitLo = amountParse(budget.ownLimit)
+  view.withOverflowHi, view.withOverflowLo = view.limitHi, view.limitLo
 end
 
 -- The view after a hold of this amount, which writeHolds adds to the counter.

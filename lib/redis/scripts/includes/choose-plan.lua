@@ -11,6 +11,8 @@ local function viewOf(budget, nowMs)
   if not view then
     view = readBudget(budget, nowMs)
     views[budget.counterKey] = view
+  elseif budget.ownLimit and (view.ownLimit ~= budget.ownLimit or view.ttlMs ~= budget.ttlMs) then
+    turnToLimitOf(view, budget)
   end
   return view
 end
