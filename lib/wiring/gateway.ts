@@ -151,7 +151,6 @@ function claimsOf({ masterKey, leaseMs, claims }: GatewaySettings, connection: H
 
 export function buildGateway(settings: GatewaySettings): RunningGateway {
   const clock = settings.clock ?? systemClock;
-  const { trustedProxies = [] } = settings;
   const connection = connectHot(settings.redisUrl);
   const policies = new RedisPolicySource(connection, connectPatient(settings.redisUrl, "spillway-changes"));
   const ledger = ledgerOf(settings, connection, policies, clock);
@@ -204,7 +203,7 @@ export function buildGateway(settings: GatewaySettings): RunningGateway {
   return {
     handle: createGateway(core),
     core,
-    clientAddress: (peer, forwardedFor) => clientAddress(peer, forwardedFor, trustedProxies),
+    clientAddress: (peer, forwardedFor) => clientAddress(peer, forwardedFor, settings.trustedProxies ?? []),
     ledger,
     connection,
     close: () => (closing ??= close()),
