@@ -71,8 +71,8 @@ export async function takeOverDeferred(deps: DeferredDeps, organisationId: strin
 }
 
 function factsOf(call: ClaimedDeferredCall): DeferredFacts {
-  const { id, apiKeyId, appId, createdMs, deadlineMs, keepSeconds } = call;
-  return { id, apiKeyId, appId, createdMs, deadlineMs, keepSeconds };
+  const { id, apiKeyId, appId, environment, createdMs, deadlineMs, keepSeconds } = call;
+  return { id, apiKeyId, appId, environment, createdMs, deadlineMs, keepSeconds };
 }
 
 interface End extends Omit<DeferredCallEnd, "endedMs" | "answerBox" | "runRequestId"> {

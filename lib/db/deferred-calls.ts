@@ -1,5 +1,6 @@
 /** Deferred calls: taken over from the gateways, claimed by one worker at a time, ended once. */
 import type { DeferredState } from "@/lib/domain/deferred-call";
+import type { Environment } from "@/lib/domain/snapshot";
 import type { WebhookPayload } from "@/lib/domain/webhook";
 import type { Tx } from "./client";
 import type { SqlClient } from "./pool";
@@ -16,6 +17,8 @@ export interface NewDeferredCall {
 
 export interface ClaimedDeferredCall extends NewDeferredCall {
   readonly organisationId: string;
+  /** Of its key. */
+  readonly environment: Environment;
   /** This one included. */
   readonly tries: number;
   readonly breaks: number;
@@ -41,6 +44,7 @@ export async function insertDeferredCall(
 interface Row {
   readonly id: string;
   readonly organisation_id: string;
+  readonly environment: Environment;
   readonly api_key_id: string;
   readonly app_id: string;
   readonly request_box: Buffer;
@@ -69,12 +73,14 @@ export async function claimDeferredCalls(
      SET state = 'running', tries = tries + 1, claimed_until = to_timestamp(($1::float8 + $2) / 1000.0)
      FROM due WHERE call.id = due.id
      RETURNING call.id, organisation_id, api_key_id, app_id, request_box, keep_seconds, tries, breaks, sent_at IS NOT NULL AS was_sent,
+       (SELECT environment FROM api_keys WHERE id = call.api_key_id) AS environment,
        (extract(epoch FROM created_at) * 1000)::float8 AS created_ms, (extract(epoch FROM deadline_at) * 1000)::float8 AS deadline_ms`,
     [nowMs, leaseMs, limit],
   );
   return rows.map((row) => ({
     id: row.id,
     organisationId: row.organisation_id,
+    environment: row.environment,
     apiKeyId: row.api_key_id,
     appId: row.app_id,
     createdMs: Math.round(row.created_ms),
@@ -184,6 +190,8 @@ export async function endDeferredCall(
 
 export interface DeferredCallState extends Omit<NewDeferredCall, "box"> {
   readonly state: string;
+  /** Of its key. */
+  readonly environment: Environment;
 }
 
 export async function findDeferredCallState(
@@ -203,7 +211,8 @@ export async function findDeferredCallState(
   const row = await tx.deferredCall.findFirst({ where: { id, organisationId }, select });
   if (row === null) return null;
   const { createdAt, deadlineAt, ...others } = row;
-  return { ...others, createdMs: createdAt.getTime(), deadlineMs: deadlineAt.getTime() };
+  const { environment } = await tx.apiKey.findUniqueOrThrow({ where: { id: row.apiKeyId } });
+  return { ...others, environment, createdMs: createdAt.getTime(), deadlineMs: deadlineAt.getTime() };
 }
 
 /** Has a worker look at a waiting call now. */

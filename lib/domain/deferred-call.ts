@@ -1,4 +1,5 @@
 /** A call that was taken for later: stored, run when money allows, answered by its id. */
+import type { Environment } from "./snapshot";
 
 export const DEFERRED_STATES = ["pending", "running", "done", "failed", "cancelled", "expired"] as const;
 export type DeferredState = (typeof DEFERRED_STATES)[number];
@@ -8,6 +9,8 @@ export interface DeferredFacts {
   readonly id: string;
   readonly apiKeyId: string;
   readonly appId: string;
+  /** Of the key. */
+  readonly environment: Environment;
   readonly createdMs: number;
   /** After this it is not begun any more. */
   readonly deadlineMs: number;

@@ -13,7 +13,8 @@ it("takes a host by its whole name, and names below one only where that is said"
 
 it("tells the end of a deferred call by an id that every attempt shares, without any text of the call", () => {
   const id = "dfr_01hqkz5m8e0000000000000000";
-  const facts = { id, apiKeyId: "key_1", appId: "con_1", createdMs: 1_000_999, deadlineMs: 9_000_000, keepSeconds: 60 };
+  const key = { apiKeyId: "key_1", appId: "con_1", environment: "production" } as const;
+  const facts = { id, ...key, createdMs: 1_000_999, deadlineMs: 9_000_000, keepSeconds: 60 };
   const end = { state: "done" as const, code: null, endedMs: 2_000_500, requestId: "req_1", status: 200 };
   expect(deferredCallEvent("https://hooks.example.com/x", facts, end)).toEqual({
     id: "whk_01hqkz5m8e0000000000000000",

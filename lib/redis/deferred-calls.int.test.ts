@@ -19,7 +19,8 @@ it("a caller who defers faster than the worker takes over does not fill the stor
   const request = { method: "POST", url: "/v1/chat/completions", headers: {}, body: "{}" };
   const accept = async (): Promise<void> => {
     const nowMs = Date.now();
-    const facts = { id: newId("dfr", nowMs), apiKeyId: "k", appId: "a", createdMs: nowMs, keepSeconds: 60 };
+    const key = { apiKeyId: "k", appId: "a", environment: "production" } as const;
+    const facts = { id: newId("dfr", nowMs), ...key, createdMs: nowMs, keepSeconds: 60 };
     await store.accept(organisationId, { ...facts, deadlineMs: nowMs + 60_000 }, request);
   };
   for (let index = 0; index < 3; index += 1) await accept();

@@ -61,6 +61,22 @@ describe("Prefer: respond-async", () => {
     const { secret } = await createTestKey(rig.bench.control, made.organisationId, made.consumers.app);
     const status = async () => (await rig.call(made, { method: "GET", path, secret })).status;
     await expect.poll(status, { timeout: 5_000 }).toBe(200);
+    await rig.work(made);
+    expect(await status()).toBe(200);
+  });
+
+  it("of production is no call to the app's keys of the test environment, waiting or done", async () => {
+    const made = await rig.bench.organisation({ policy: WAITS });
+    const id = await rig.take(made);
+    const test = { environment: "test" } as const;
+    const { secret } = await createTestKey(rig.bench.control, made.organisationId, made.consumers.app, test);
+    const statusOf = async (method: string, path: string) => (await rig.call(made, { method, path, secret })).status;
+    await expect.poll(() => statusOf("GET", "models"), { timeout: 5_000 }).toBe(200);
+    expect(await statusOf("GET", `deferred/${id}`)).toBe(404);
+    expect(await statusOf("DELETE", `deferred/${id}`)).toBe(404);
+    await rig.work(made);
+    expect(await rig.view(made, id)).toMatchObject({ status: "done" });
+    expect(await statusOf("GET", `deferred/${id}`)).toBe(404);
   });
 
   it("leaves no text of the call readable in Redis or Postgres, and drops it when its time is over", async () => {

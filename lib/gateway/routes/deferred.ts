@@ -1,7 +1,11 @@
-/** `deferred/{id}`: how a call that was taken for later stands, for the key that made it and the others of its app; and its cancel. */
+/**
+ * `deferred/{id}`: how a call that was taken for later stands, for the key that made it and the others of its app and environment; and
+ * its cancel.
+ */
 import { isDeferredId, isEnded } from "@/lib/domain/deferred-call";
 import type { Denial } from "@/lib/domain/denial";
 import { denial } from "@/lib/domain/denial";
+import { isOwnedBy } from "@/lib/domain/stored-object";
 import type { Authenticated } from "../exchange";
 import type { GatewayAnswer } from "../http";
 import { jsonAnswer } from "../http";
@@ -63,9 +67,8 @@ export async function answerDeferred(
   const organisationId = caller.view.organisation.id;
   const view = await deferrals.read(organisationId, id);
   // Somebody else's call looks like none.
-  if (!view || (view.facts.apiKeyId !== caller.callerId && view.facts.appId !== caller.chain.appId)) {
+  if (!view || (view.facts.apiKeyId !== caller.callerId && !isOwnedBy(view.facts, caller.key)))
     return denial("not_found");
-  }
   if (!isCancel) return viewAnswer(view, caller.requestId);
   const state = await deferrals.cancel(organisationId, id, view.facts.keepSeconds);
   if (state === "running") return denial("deferred_running");

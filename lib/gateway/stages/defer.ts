@@ -105,6 +105,7 @@ export async function deferCall(
     id: newId("dfr", nowMs),
     apiKeyId: caller.key.keyId,
     appId: caller.key.appId,
+    environment: caller.key.environment,
     createdMs: nowMs,
     deadlineMs: nowMs + deferral.deadlineSeconds * 1000,
     keepSeconds: deferral.keepSeconds,
