@@ -116,7 +116,7 @@ export function regionsOf(request: GatewayRequest): readonly string[] | null | D
 }
 
 function routingOf(
-  { route, body }: Asked,
+  { route, body, run }: Asked,
   caller: Classified,
   request: RouteRequest,
   regions: readonly string[] | null,
@@ -126,7 +126,7 @@ function routingOf(
   const { model } = request;
   const { trafficClass } = caller;
   const shape = { model, kinds: route.kinds, trafficClass, route: route.route, regions };
-  return { caller, request, shape, nowMs, keptAt: body.keptAt, spent };
+  return { caller, request, shape, nowMs, keptAt: body.keptAt, spent, isCounted: run !== undefined };
 }
 
 /** How the call of a held attempt looks for another target. */
@@ -156,7 +156,7 @@ function placedCall(
   const { chosen } = routed;
   const placed = chosen ? atTargets(limited, ({ model, target }) => chosen.get(model.name) ?? target) : limited;
   const call = callOfTargets(placed, caller, nowMs);
-  return following ? reservedAgain(call) : call;
+  return following || routing.isCounted ? reservedAgain(call) : call;
 }
 
 const SHAPES = {
@@ -318,7 +318,7 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
     // What is made in the background is not waited for anyway.
     const mayWait = !asked.run && !following && !parsed.extras.isBackground;
     if (mayWait && asksForLater(request.headers)) {
-      const deferred = await deferCall(caller, request, parsed, nowMs, deps);
+      const deferred = await deferCall(caller, request, parsed, call.rateLimits, nowMs, deps);
       if (deferred) return isDenial(deferred) ? refuse(deferred) : deferred;
     }
     const reserving = { caller, request: parsed, call, following, maxCost, spent, numbers };
@@ -326,7 +326,7 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
     const result = "spentAt" in reserved ? await reserveElsewhere(reserved, reserving, routing, deps) : reserved;
     if ("restingMs" in result) return { ...result, caller };
     if (mayWait && "mayWait" in result && result.mayWait) {
-      const deferred = await deferCall(caller, request, parsed, nowMs, deps);
+      const deferred = await deferCall(caller, request, parsed, call.rateLimits, nowMs, deps);
       if (deferred) return isDenial(deferred) ? refuse(deferred) : deferred;
     }
     if ("isStatic" in result) return { ...refuse(result.refusal), isStatic: true };

@@ -106,6 +106,14 @@ export interface BudgetBalance {
   readonly isFrozen: boolean;
 }
 
+export interface RateRefusal {
+  readonly code: "rate";
+  readonly denial: "rate_limit_exceeded" | "concurrency_limit_exceeded";
+  readonly rateLimit: number;
+  readonly retryAfterMs: number;
+  readonly isLocal?: true;
+}
+
 export type ReserveOutcome =
   | {
       readonly code: "reserved";
@@ -123,13 +131,7 @@ export type ReserveOutcome =
   | { readonly code: "rung"; readonly plan: number; readonly rungBasisPoints: number; readonly binding: BudgetReading }
   | { readonly code: "exhausted"; readonly binding: BudgetReading }
   | { readonly code: "frozen"; readonly budget: number }
-  | {
-      readonly code: "rate";
-      readonly denial: "rate_limit_exceeded" | "concurrency_limit_exceeded";
-      readonly rateLimit: number;
-      readonly retryAfterMs: number;
-      readonly isLocal?: true;
-    }
+  | RateRefusal
   | { readonly code: "too_large"; readonly budget: number }
   | { readonly code: "unknown_budget"; readonly budget: number };
 
@@ -193,6 +195,8 @@ export interface BudgetLedger {
   handOver(open: OpenReservation, concurrencyLimitIds: readonly string[]): Promise<void>;
   /** What a stream has used so far; carried by the next renewal. */
   progress(open: OpenReservation, usage: TokenUsage): void;
+  /** Takes one request from every request rate, or from none: what refuses it. Throws StoreUnavailable. */
+  countRequest(organisationId: string, rateLimits: readonly ReserveRateLimit[]): Promise<RateRefusal | undefined>;
   /** Budgets as they stand now, grants of this moment in the limit. Throws StoreUnavailable. */
   read(organisationId: string, lines: readonly { budgetId: string; periodId: string }[]): Promise<BudgetBalance[]>;
   /** Notes a refused call for the console. Best effort, bounded. */

@@ -39,6 +39,8 @@ export interface Routing {
   readonly keptAt?: string | undefined;
   /** Providers and deployments by their ids whose own budgets have no room for this call. */
   readonly spent: ReadonlySet<string>;
+  /** Its request rates have counted it when it was taken for later. */
+  readonly isCounted: boolean;
 }
 
 /** Deployments that a call does not go to again, by their ids. */

@@ -7,6 +7,7 @@ import { headText, StoreUnavailable } from "@/lib/gateway/ports";
 import { readBalances } from "./balances";
 import { Batch, PerOrganisation } from "./batch";
 import type { HotConnection } from "./client";
+import { countRequest } from "./count-request";
 import { beforeDeadline, STORE_DEADLINE_MS } from "./deadline";
 import { extendCommand, extendOutcome } from "./extend-command";
 import { GatewayCalls } from "./gateway-calls";
@@ -210,6 +211,7 @@ export function createBudgetLedger(options: BudgetLedgerOptions): RedisBudgetLed
     progress: (open, usage) => {
       calls.progress(open, JSON.stringify(usage));
     },
+    countRequest: (organisationId, rateLimits) => countRequest(connection, organisationId, rateLimits, scriptNowMs()),
     read: (organisationId, lines) => {
       runIdOf(connection);
       return readBalances(connection.redis, organisationId, lines, clock.nowMs());

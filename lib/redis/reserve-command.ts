@@ -1,6 +1,12 @@
 /** Calls of one organisation to the keys and arguments of reserve-n.lua, and its replies back. */
 import { invariant } from "@/lib/domain/fault";
-import type { BudgetReading, ReserveBudgetLine, ReserveInput, ReserveOutcome } from "@/lib/gateway/ports";
+import type {
+  BudgetReading,
+  ReserveBudgetLine,
+  ReserveInput,
+  ReserveOutcome,
+  ReserveRateLimit,
+} from "@/lib/gateway/ports";
 import type { OrganisationKeys } from "./keys";
 import { keysOf } from "./keys";
 import { burstOf } from "./local-windows";
@@ -20,16 +26,17 @@ interface Terms {
 /** What is the same for every call of a compiled call, packed once for its list of lines. */
 const packed = new WeakMap<ReserveInput["budgets"], Terms>();
 
-function rateText(limit: ReserveInput["rateLimits"][number]): string {
-  const interval = limit.requestsPerMinute === null ? null : MINUTE_MICROS / limit.requestsPerMinute;
+/** Interval and tolerance of a request rate in microseconds; nothing for a limit without one. */
+export function requestRateWords(limit: ReserveRateLimit): readonly string[] {
+  if (limit.requestsPerMinute === null) return [];
+  const interval = MINUTE_MICROS / limit.requestsPerMinute;
   // GCRA: a burst of n means n - 1 may come early by one interval each.
-  const burst = burstOf(limit);
-  const words = [
-    interval?.toFixed(0),
-    interval === null ? undefined : (interval * (burst - 1)).toFixed(0),
-    limit.tokensPerMinute,
-    limit.concurrency,
-  ];
+  return [interval.toFixed(0), (interval * (burstOf(limit) - 1)).toFixed(0)];
+}
+
+function rateText(limit: ReserveRateLimit): string {
+  const [interval, tolerance] = requestRateWords(limit);
+  const words = [interval, tolerance, limit.tokensPerMinute, limit.concurrency];
   return `${words.map((word) => word ?? "-").join(" ")};`;
 }
 

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { updateBudget } from "@/lib/control/budgets";
 import { pruneDeferred, takeOverDeferred } from "@/lib/control/deferred-calls";
+import { setRateLimit } from "@/lib/control/rate-limits";
 import type { PolicyDocument } from "@/lib/domain/policy";
 import { keysOf } from "@/lib/redis/keys";
 import type { DeferralRig, DeferralView } from "@/lib/testing/deferral-rig";
@@ -63,6 +64,21 @@ describe("Prefer: respond-async", () => {
     await expect.poll(status, { timeout: 5_000 }).toBe(200);
     await rig.work(made);
     expect(await status()).toBe(200);
+  });
+
+  it("is a request of its rates when it is taken, and none when it is run", async () => {
+    const made = await rig.bench.organisation({ policy: WAITS });
+    await setRateLimit(rig.bench.control, testPrincipal, {
+      ...{ organisationId: made.organisationId, consumerId: made.consumers.app, apiKeyId: null },
+      ...{ requestsPerMinute: 1, burstRequests: 2, tokensPerMinute: 1_000_000 },
+    });
+    const ids = [await rig.take(made), await rig.take(made)];
+    const refused = await rig.call(made, LATER);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(30);
+    expect((await rig.call(made)).status).toBe(429);
+    await rig.work(made);
+    for (const id of ids) expect(await rig.view(made, id)).toMatchObject({ status: "done" });
   });
 
   it("of production is no call to the app's keys of the test environment, waiting or done", async () => {

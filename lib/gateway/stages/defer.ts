@@ -1,7 +1,7 @@
 /**
  * Takes a call for later: where the caller asks for it (`Prefer: respond-async`, RFC 7240 section 4.1), or the rung in force defers its
- * class; in both cases only where the policy says how long its text may be kept. What is taken runs through this gateway again, as the
- * same key, and holds its money then.
+ * class; in both cases only where the policy says how long its text may be kept. What is taken is a request of its rates now. It runs
+ * through this gateway again, as the same key, and holds its money then.
  */
 import type { DeferredFacts } from "@/lib/domain/deferred-call";
 import type { Denial } from "@/lib/domain/denial";
@@ -9,6 +9,7 @@ import { denial, isDenial } from "@/lib/domain/denial";
 import { newId } from "@/lib/domain/ids";
 import type { WebhookPolicy } from "@/lib/domain/policy";
 import { isHostAmong } from "@/lib/domain/webhook";
+import type { CompiledCall } from "../compiled-call";
 import type { Classified } from "../exchange";
 import type { GatewayAnswer, GatewayRequest } from "../http";
 import { jsonAnswer } from "../http";
@@ -91,6 +92,7 @@ export async function deferCall(
   caller: Classified,
   asked: GatewayRequest,
   request: RouteRequest,
+  rateLimits: CompiledCall["rateLimits"],
   nowMs: number,
   deps: DeferDeps,
 ): Promise<Deferred | Denial | undefined> {
@@ -112,6 +114,8 @@ export async function deferCall(
   };
   const { method, url, headers } = asked;
   const organisationId = caller.view.organisation.id;
+  const refused = await ledger.countRequest(organisationId, rateLimits);
+  if (refused) return denial(refused.denial, { retryAfterMs: refused.retryAfterMs });
   const kept = { method, url, headers: keptHeaders(headers), body: request.text };
   await deferrals.accept(organisationId, facts, webhook === null ? kept : { ...kept, webhook });
   ledger.refused({

@@ -195,6 +195,7 @@ export function world(answers: readonly ScriptedAnswer[], outcomes: readonly Res
     },
     handOver: () => Promise.resolve(),
     progress: () => undefined,
+    countRequest: () => Promise.resolve(undefined),
     read: () => Promise.resolve([]),
     refused: () => undefined,
   };
