@@ -4,7 +4,7 @@ import type { UpstreamErrorKind } from "@/lib/routing/upstream-error";
 import type { Held } from "./exchange";
 import type { BudgetLedger, TokenEstimator } from "./ports";
 import type { Cost, Measured } from "./stages/settle";
-import { conclude, failedMeasure, NO_COST, unknownUsage } from "./stages/settle";
+import { conclude, costOfHold, failedMeasure, NO_COST, unknownUsage } from "./stages/settle";
 import type { Slices } from "./stages/slices";
 import type { AttemptFailure } from "./stages/upstream-error";
 import { noteUnseen } from "./stages/visible-output";
@@ -56,8 +56,11 @@ export function createEnding(held: Held, deps: EndingDeps): Ending {
   const end = (measured: Measured | null, cost: Cost | null): Promise<void> => {
     if (!ended) {
       outcome = measured?.outcome ?? "void";
-      // Usage that cannot be priced (a provider's nonsense) must not leave the money held for ever.
-      ended = conclusion(measured, cost).catch(() => conclusion(unknown(measured?.statusCode ?? null), null));
+      const unpriced = (price: Cost | null) => conclusion(unknown(measured?.statusCode ?? null), price);
+      // Usage that cannot be priced (a provider's nonsense) must not leave the money held for ever, nor a price that covers nothing.
+      ended = conclusion(measured, cost)
+        .catch(() => unpriced(null))
+        .catch(() => unpriced(costOfHold(held)));
       signal(ended);
     }
     return ended;

@@ -1,6 +1,6 @@
 /** The end of a reservation: what was used, what it cost, which lines it charges, and why the call was served as it was. */
 import { flatText } from "@/lib/domain/flat-text";
-import { convertNanos } from "@/lib/domain/money";
+import { convertNanos, mulDivHalfEven } from "@/lib/domain/money";
 import { meterAmounts, usageRatio } from "@/lib/domain/lines";
 import type { Outcome, TokenUsage } from "@/lib/domain/usage-event";
 import { FALLBACK_PRICE_ID, rungAt } from "@/lib/domain/policy";
@@ -72,6 +72,17 @@ export function priceUsage(held: Held, usage: TokenUsage): Cost {
   });
   const amount = inOrganisationCurrency(priceAmount, held.serving.fxRate);
   return { priceAmount, amount, components, savedAmount: savedBy(held, usage, amount) };
+}
+
+const ONE_UNIT = 1_000_000_000n;
+
+/** What is held by now, as the cost of a call that no price covers: nothing is known of its parts. */
+export function costOfHold({ serving, slices, heldAmount }: Held): Cost {
+  const amount = slices?.held.cost ?? heldAmount;
+  const { fxRate } = serving;
+  // The rate to nine decimals, and never none: what is estimated needs no more.
+  const priceAmount = fxRate === null ? amount : mulDivHalfEven(amount, ONE_UNIT, convertNanos(ONE_UNIT, fxRate, "up"));
+  return { priceAmount, amount, savedAmount: 0n, components: [] };
 }
 
 function chargedLines(held: Held, usage: TokenUsage, amount: bigint): string {
