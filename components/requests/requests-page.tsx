@@ -165,7 +165,7 @@ export function RequestsPage(): ReactElement {
             ? t("lead")
             : `${t("lead")} ${zoneText(list.rows[0]?.atMs ?? 0, list.organisation.timeZone)}`
         }
-        actions={rows.length === 0 ? undefined : <ExportLink query={query} />}
+        actions={rows.length === 0 || list?.canExport !== true ? undefined : <ExportLink query={query} />}
       />
       <RequestFilters query={query} list={list} onChange={setQuery} />
       <QueryView

@@ -75,7 +75,7 @@ function cellsOf(row: RequestRow, currency: string, format: Intl.DateTimeFormat)
   };
 }
 
-/** Exact amounts in the organisation's currency; an unknown amount is an empty cell. At most `EXPORT_MAX_ROWS` rows. */
+/** Of the apps where the person may export. Exact amounts in the organisation's currency; an unknown amount is an empty cell. At most `EXPORT_MAX_ROWS` rows. */
 export async function* exportRequests(
   services: ConsoleServices,
   who: ConsolePrincipal,
@@ -88,7 +88,7 @@ export async function* exportRequests(
   let piece = CSV_START + csvLine(EXPORT_COLUMNS.map(nameOf));
   let after = "";
   for (let written = 0; written < EXPORT_MAX_ROWS; written += PIECE_ROWS) {
-    const page = await readRequests(services, who, { ...query, after }, PIECE_ROWS);
+    const page = await readRequests(services, who, { ...query, after }, { limit: PIECE_ROWS, action: "export.create" });
     for (const row of page.rows) {
       const cells = cellsOf(row, currency, format);
       piece += csvLine(EXPORT_COLUMNS.map((column) => cells[column]));

@@ -93,6 +93,21 @@ describe("requests", () => {
     expect(await linesFor(await personAt(other.organisationId, other.consumers.root, "owner"))).toHaveLength(1);
   });
 
+  it("go into no file for those who may read them and not export", async () => {
+    const org = await createTestOrganisation(control, {});
+    await refuse(org, services.clock.nowMs());
+    const found = async (role: Role) => {
+      const who = await personAt(org.organisationId, org.consumers.root, role);
+      const { rows, canExport } = await readRequests(services, who, query);
+      let file = "";
+      for await (const piece of exportRequests(services, who, query, (column) => column)) file += piece;
+      return { read: rows.length, exported: file.trimEnd().split("\r\n").length - 1, canExport };
+    };
+    expect(await found("developer")).toEqual({ read: 1, exported: 0, canExport: false });
+    expect(await found("engineer")).toEqual({ read: 1, exported: 0, canExport: false });
+    expect(await found("finance")).toEqual({ read: 1, exported: 1, canExport: true });
+  });
+
   it("look missing to those who may not see the app", async () => {
     const org = await createTestOrganisation(control, {});
     const requestId = await refuse(org, services.clock.nowMs());

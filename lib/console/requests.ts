@@ -16,10 +16,12 @@ import { listDeployments } from "@/lib/db/models";
 import { listProviders } from "@/lib/db/providers";
 import { AppError } from "@/lib/domain/fault";
 import { idTimeMs } from "@/lib/domain/ids";
+import type { Action } from "@/lib/domain/role";
 import { OUTCOMES } from "@/lib/domain/usage-event";
 import type { ConsoleServices } from "@/lib/wiring/console";
 import { deferredIdOf, sessionOf, toAttempt, toRefusal } from "./request-detail";
 import type { Names } from "./request-detail";
+import { isPermitted } from "./principal";
 import type { ConsolePrincipal } from "./principal";
 import { readTree, toOrganisationView } from "./snapshot";
 import { chainOf, visibleAppIds, visibleTree } from "./tree";
@@ -68,16 +70,17 @@ function searchedApps(visible: readonly string[] | null, wanted: string): readon
   return visible === null || visible.includes(wanted) ? [wanted] : [];
 }
 
+/** Of the apps where the person may do `action`. */
 export async function readRequests(
   services: ConsoleServices,
   who: ConsolePrincipal,
   query: RequestListQuery,
-  limit = PAGE_SIZE,
+  { limit, action }: { readonly limit: number; readonly action: Action } = { limit: PAGE_SIZE, action: "request.read" },
 ): Promise<RequestList> {
   const sql = services.db.pool;
   const { organisation } = who;
   const tree = await readTree(services, organisation.id);
-  const visible = visibleTree(tree, who.principal, "request.read");
+  const visible = visibleTree(tree, who.principal, action);
   const idMs = idTimeMs(query.q);
   const found = await searchRequests(sql, {
     organisationId: organisation.id,
@@ -107,6 +110,7 @@ export async function readRequests(
       .map(({ id, name }) => ({ id, name })),
     models,
     outcomes: [...OUTCOMES],
+    canExport: isPermitted(who, "export.create"),
   };
 }
 

@@ -54,6 +54,8 @@ export const requestList = z.object({
   apps: z.array(z.object({ id: idText, name: z.string() })),
   models: z.array(z.string()),
   outcomes: z.array(z.string()),
+  /** Whether the person may save any of it to a file. */
+  canExport: z.boolean(),
 });
 export type RequestList = z.infer<typeof requestList>;
 

@@ -4,7 +4,7 @@ import { downloadRoute } from "@/lib/console/route";
 import { services } from "@/lib/console/services";
 import { requestListQuery } from "@/lib/contracts/requests";
 
-export const GET = downloadRoute({ action: "request.read", query: requestListQuery }, async ({ who, query }) => {
+export const GET = downloadRoute({ action: "export.create", query: requestListQuery }, async ({ who, query }) => {
   const t = await getTranslations("requestExport");
   const { timeZone, id } = who.organisation;
   return {
