@@ -23,7 +23,8 @@ import { numberAt, runScript, runTextScript, textAt } from "./scripts";
 const HEARTBEAT_MS = 1_000;
 /** An organisation without calls is still watched this long, so that its epoch and fence stay known. */
 const ACTIVE_MS = 60_000;
-const RENEW_BATCH = 500;
+/** Short scripts, a round trip each: whoever would reserve waits for one of them, not for the renewal of all. */
+const RENEW_BATCH = 50;
 const ANNOUNCED_TTL_SECONDS = 3_600;
 export const MAX_ENDS = 128;
 /**
