@@ -12,6 +12,7 @@ import type { AnswerOwners, KeptAnswerOwner, UpstreamResponse } from "../ports";
 import type { JsonRequest } from "../wire/routes/route-request";
 import { isFormRequest } from "../wire/routes/route-request";
 import { SseSplitter } from "../wire/sse";
+import { containersOf, mayBringContainer } from "./containers";
 
 export interface KeptAnswersDeps {
   /** Absent: no answer can be continued. */
@@ -65,35 +66,59 @@ export function mayContinue({ kind }: JsonRequest): boolean {
 export async function answersKeptAt(
   caller: Authenticated,
   request: JsonRequest,
-  { answerOwners }: KeptAnswersDeps,
+  deps: KeptAnswersDeps,
 ): Promise<string | null | Denial> {
   const references = referencesOf(request.body);
-  if (isDenial(references)) return references;
+  return isDenial(references) ? references : keptTogether(caller, references, "no such answer is kept", deps);
+}
+
+async function keptTogether(
+  caller: Authenticated,
+  references: readonly { readonly param: string; readonly id: string }[],
+  missing: string,
+  { answerOwners }: KeptAnswersDeps,
+): Promise<string | null | Denial> {
   if (references.length === 0) return null;
   const ids = references.map(({ id }) => id);
   const owners = (await answerOwners?.find(caller.view.organisation.id, ids)) ?? [];
   let providerId: string | null = null;
   for (const [index, { param }] of references.entries()) {
     const owner = owners[index];
-    if (!isOwn(owner, caller)) return refuse(param, "no such answer is kept");
+    if (!isOwn(owner, caller)) return refuse(param, missing);
     if (providerId !== null && providerId !== owner.providerId) return refuse(param, "these are kept in two accounts");
     ({ providerId } = owner);
   }
   return providerId;
 }
 
-/** Whether the provider keeps the answer to this call. */
+/** The same of the containers that it names. */
+export async function containersKeptAt(
+  caller: Authenticated,
+  ids: readonly string[],
+  deps: KeptAnswersDeps,
+): Promise<string | null | Denial> {
+  if (ids.length > MAX_REFERENCES) return refuse("container", "too many containers");
+  return keptTogether(
+    caller,
+    ids.map((id) => ({ param: "container", id })),
+    "no such container is kept",
+    deps,
+  );
+}
+
+/** Whether the provider keeps the answer to this call, or something that the answer names. */
 export function isKept({ request }: Held): boolean {
-  return request.kind === "responses" && !isFormRequest(request) && request.body.store !== false;
+  if (isFormRequest(request)) return false;
+  return request.kind === "responses" ? request.body.store !== false : mayBringContainer(request);
 }
 
 function addId(ids: Set<string>, value: unknown): void {
   if (isObject(value) && typeof value.id === "string" && ids.size < MAX_IDS) ids.add(value.id);
 }
 
-/** Of a whole answer: its own id and those of its items. */
+/** Of a whole answer: its own id and those of its items and its container. */
 function idsOfAnswer(body: unknown): string[] {
-  const ids = new Set<string>();
+  const ids = new Set<string>(containersOf(body));
   addId(ids, body);
   if (isObject(body) && Array.isArray(body.output)) for (const item of body.output as unknown[]) addId(ids, item);
   return [...ids];
@@ -131,12 +156,12 @@ export async function noteAnswer(held: Held, body: GatewayAnswer["body"], deps: 
 }
 
 /** Events that bring an id for the first time. */
-const BRINGS_ID = /"response\.(created|queued|output_item\.added|output_item\.done)"/u;
+const BRINGS_ID = /"response\.(created|queued|output_item\.added|output_item\.done)"|"container"/u;
 
 function idsOfEvent(data: string): string[] {
   const event = BRINGS_ID.test(data) ? parsed(data) : undefined;
   if (!isObject(event)) return [];
-  const ids = new Set<string>();
+  const ids = new Set<string>(containersOf(event));
   if (event.type === "response.created" || event.type === "response.queued") addId(ids, event.response);
   else if (event.type === "response.output_item.added" || event.type === "response.output_item.done")
     addId(ids, event.item);

@@ -1,5 +1,5 @@
 /**
- * What a body refers to at a provider: answers that it keeps (`kept-answers.ts`) and files (`file_id`, `file_ids`). All of a
+ * What a body refers to at a provider: answers that it keeps (`kept-answers.ts`), containers and files (`file_id`, `file_ids`). All of a
  * company's applications share the account in which these lie, so what is not known to be the caller's own does not exist for it.
  */
 import type { Denial } from "@/lib/domain/denial";
@@ -9,8 +9,9 @@ import type { Authenticated } from "../exchange";
 import type { ObjectRegister } from "../ports";
 import type { RouteRequest } from "../wire/routes/route-request";
 import { isFormRequest } from "../wire/routes/route-request";
+import { containersNamed } from "./containers";
 import type { KeptAnswersDeps } from "./kept-answers";
-import { answersKeptAt, mayContinue } from "./kept-answers";
+import { answersKeptAt, containersKeptAt, mayContinue } from "./kept-answers";
 
 export interface ReferencesDeps extends KeptAnswersDeps {
   /** Absent: nobody has files. */
@@ -83,11 +84,16 @@ export async function keptAt(
   deps: ReferencesDeps,
 ): Promise<string | null | Denial> {
   if (isFormRequest(request)) return null;
-  const ids = filesNamed(request.text, request.body);
+  const files = filesNamed(request.text, request.body);
+  const containers = containersNamed(request.body);
   // Most calls name nothing, and wait for nobody.
   const answers = mayContinue(request) ? await answersKeptAt(caller, request, deps) : null;
-  if (isDenial(answers) || ids.length === 0) return answers;
-  const files = await filesKeptAt(caller, ids, deps);
-  if (isDenial(files) || answers === null) return files;
-  return files === answers ? files : inTwoAccounts("file_id");
+  if (isDenial(answers) || (files.length === 0 && containers.length === 0)) return answers;
+  const ofContainers = await containersKeptAt(caller, containers, deps);
+  if (isDenial(ofContainers)) return ofContainers;
+  const ofFiles = await filesKeptAt(caller, files, deps);
+  if (isDenial(ofFiles)) return ofFiles;
+  const places = new Set([answers, ofContainers, ofFiles].filter((place) => place !== null));
+  if (places.size > 1) return inTwoAccounts(files.length > 0 ? "file_id" : "container");
+  return [...places][0] ?? null;
 }
