@@ -1,7 +1,7 @@
 --[[
   Takes one request from each request rate, or from none: of a call that is taken for later.
 
-  KEYS[..] request rate of each limit
+  KEYS[1] ..  request rate of each limit
   ARGV[1] now in ms or ""  ARGV[..] "<interval> <tolerance>" of each, in microseconds
 
   Returns code first, as reserve-n does:
