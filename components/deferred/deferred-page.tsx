@@ -11,6 +11,7 @@ import { Ago } from "@/components/format/figures";
 import { readConsole } from "@/components/query/console-fetch";
 import { FormFrame } from "@/components/query/form-frame";
 import { queryKeys } from "@/components/query/keys";
+import { OlderRows } from "@/components/query/older-rows";
 import { QueryView } from "@/components/query/query-view";
 import { useConsoleWrite } from "@/components/query/use-console-write";
 import { useOutcomeText } from "@/components/requests/use-request-words";
@@ -154,7 +155,7 @@ export function DeferredPage(): ReactElement {
   const [state, setState] = useQueryState("state", parseAsStringLiteral(DEFERRED_STATES));
   const [cancelled, setCancelled] = useState<DeferredView | null>(null);
   const found = useDeferred(state ?? "");
-  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = found;
+  const { data } = found;
   const rows = data?.pages.flatMap((page) => page.rows) ?? [];
   return (
     <>
@@ -196,13 +197,7 @@ export function DeferredPage(): ReactElement {
                 <Row key={call.id} list={list} call={call} onCancel={() => setCancelled(call)} />
               ))}
             </ul>
-            {hasNextPage ? (
-              <div className="border-t px-4 py-3 text-center">
-                <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-                  {t("older")}
-                </Button>
-              </div>
-            ) : null}
+            <OlderRows query={found} label={t("older")} />
           </Card>
         )}
       </QueryView>

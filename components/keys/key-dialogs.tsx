@@ -7,10 +7,10 @@ import { toast } from "sonner";
 import { countText } from "@/components/format/money";
 import { relativeText } from "@/components/format/time";
 import { FormFrame } from "@/components/query/form-frame";
-import { Choice, Field, Input } from "@/components/ui/field";
+import { Field, Input } from "@/components/ui/field";
 import { Notice } from "@/components/ui/notice";
-import { ROTATION_GRACE_SECONDS } from "@/lib/contracts/keys";
 import type { ApiKeyView } from "@/lib/contracts/keys";
+import { GraceChoice } from "./grace-choice";
 import { useRevoke, useSecretWrite } from "./use-keys";
 
 interface RotateProps {
@@ -45,19 +45,7 @@ export function RotateDialog({ apiKey, onClose, onSecret }: RotateProps): ReactE
       onSubmit={submit}
       onClose={onClose}
     >
-      <fieldset>
-        <legend className="mb-1 text-[0.8125rem] font-medium">{t("graceLegend")}</legend>
-        {ROTATION_GRACE_SECONDS.map((seconds) => (
-          <Choice
-            key={seconds}
-            type="radio"
-            name="grace"
-            label={t(`grace.${String(seconds) as "0"}`)}
-            checked={grace === seconds}
-            onChange={() => setGrace(seconds)}
-          />
-        ))}
-      </fieldset>
+      <GraceChoice legend={t("graceLegend")} value={grace} onChange={setGrace} />
     </FormFrame>
   );
 }

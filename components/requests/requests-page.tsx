@@ -7,6 +7,7 @@ import type { ReactElement } from "react";
 import { CallCost, Count } from "@/components/format/figures";
 import { countText } from "@/components/format/money";
 import { durationText, logTimeText, zoneText } from "@/components/format/time";
+import { OlderRows } from "@/components/query/older-rows";
 import { QueryView } from "@/components/query/query-view";
 import { PageHeader } from "@/components/shell/page-header";
 import { Badge } from "@/components/ui/badge";
@@ -149,10 +150,9 @@ function ExportLink({ query }: { readonly query: RequestListQuery }): ReactEleme
 
 export function RequestsPage(): ReactElement {
   const t = useTranslations("requests");
-  const c = useTranslations("common");
   const [query, setQuery] = useFilters();
   const found = useRequests(query);
-  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = found;
+  const { data } = found;
   const list = data?.pages[0];
   const rows = data?.pages.flatMap((page) => page.rows) ?? [];
   const isFiltered = Object.values(query).some((value) => value !== "");
@@ -183,13 +183,7 @@ export function RequestsPage(): ReactElement {
         {(shown) => (
           <Card>
             <LogTable list={shown} rows={rows} />
-            {hasNextPage ? (
-              <div className="border-t p-3 text-center">
-                <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-                  {isFetchingNextPage ? c("loading") : t("older")}
-                </Button>
-              </div>
-            ) : null}
+            <OlderRows query={found} label={t("older")} />
           </Card>
         )}
       </QueryView>

@@ -4,62 +4,20 @@ import { useState } from "react";
 import type { ReactElement } from "react";
 import { toast } from "sonner";
 import { dateTimeText } from "@/components/format/time";
+import { GraceChoice } from "@/components/keys/grace-choice";
+import { OnceDialog } from "@/components/keys/once-dialog";
 import { FormFrame } from "@/components/query/form-frame";
 import { queryKeys } from "@/components/query/keys";
 import { useConsoleWrite } from "@/components/query/use-console-write";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Card, CardHeader } from "@/components/ui/card";
-import { CopyButton } from "@/components/ui/copy-button";
-import { DialogFrame } from "@/components/ui/dialog";
-import { Choice, Field, Input } from "@/components/ui/field";
+import { Field, Input } from "@/components/ui/field";
 import { Notice } from "@/components/ui/notice";
-import { ROTATION_GRACE_SECONDS } from "@/lib/contracts/keys";
 import type { WebhookList } from "@/lib/contracts/webhooks";
 import { useWebhookSecret } from "./use-webhooks";
 
 const DEFAULT_GRACE_SECONDS = 86_400;
-
-/** The only time the secret is seen. It closes only after the person says that it is stored. */
-function OnceDialog({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }): ReactElement {
-  const t = useTranslations("webhooks");
-  const k = useTranslations("keys");
-  const [isStored, setStored] = useState(false);
-  return (
-    <DialogFrame
-      shape="dialog"
-      onClose={null}
-      className="md:max-w-lg"
-      title={t("onceTitle")}
-      description={t("onceLead")}
-      footer={
-        <Button variant="primary" disabled={!isStored} onClick={onClose}>
-          {k("onceDone")}
-        </Button>
-      }
-    >
-      <div className="grid gap-3">
-        <Input
-          readOnly
-          value={secret}
-          aria-label={t("onceField")}
-          data-testid="webhook-secret"
-          className="bg-sunken font-mono text-[0.8125rem]"
-          onFocus={(event) => event.currentTarget.select()}
-        />
-        <div>
-          <CopyButton text={secret} />
-        </div>
-        <Choice
-          type="checkbox"
-          label={k("onceStored")}
-          checked={isStored}
-          onChange={(event) => setStored(event.target.checked)}
-        />
-      </div>
-    </DialogFrame>
-  );
-}
 
 interface DialogProps {
   readonly list: WebhookList;
@@ -73,7 +31,6 @@ function ReplaceDialog({
   onSecret,
 }: DialogProps & { readonly onSecret: (secret: string) => void }): ReactElement {
   const t = useTranslations("webhooks");
-  const k = useTranslations("keys");
   const write = useWebhookSecret();
   const [grace, setGrace] = useState<number>(DEFAULT_GRACE_SECONDS);
   const isFirst = list.secret.changedAtMs === null;
@@ -88,21 +45,7 @@ function ReplaceDialog({
       onSubmit={() => write.mutate(grace, { onSuccess: ({ secret }) => onSecret(secret) })}
       onClose={onClose}
     >
-      {isFirst ? null : (
-        <fieldset>
-          <legend className="mb-1 text-[0.8125rem] font-medium">{t("graceLegend")}</legend>
-          {ROTATION_GRACE_SECONDS.map((seconds) => (
-            <Choice
-              key={seconds}
-              type="radio"
-              name="grace"
-              label={k(`grace.${String(seconds) as "0"}`)}
-              checked={grace === seconds}
-              onChange={() => setGrace(seconds)}
-            />
-          ))}
-        </fieldset>
-      )}
+      {isFirst ? null : <GraceChoice legend={t("graceLegend")} value={grace} onChange={setGrace} />}
       {list.secret.previousUntilMs === null ? null : <Notice tone="warn">{t("rotateTwice")}</Notice>}
     </FormFrame>
   );
@@ -212,7 +155,16 @@ export function SecretCard({ list }: { readonly list: WebhookList }): ReactEleme
       {panel?.kind === "replace" ? (
         <ReplaceDialog list={list} onClose={close} onSecret={(secret) => setPanel({ kind: "once", secret })} />
       ) : null}
-      {panel?.kind === "once" ? <OnceDialog secret={panel.secret} onClose={close} /> : null}
+      {panel?.kind === "once" ? (
+        <OnceDialog
+          secret={panel.secret}
+          title={t("onceTitle")}
+          lead={t("onceLead")}
+          fieldLabel={t("onceField")}
+          testId="webhook-secret"
+          onClose={close}
+        />
+      ) : null}
       {panel?.kind === "revoke" ? <RevokeDialog which={panel.which} onClose={close} /> : null}
     </Card>
   );

@@ -7,6 +7,7 @@ import { toast } from "sonner";
 import { Ago } from "@/components/format/figures";
 import { countText } from "@/components/format/money";
 import { queryKeys } from "@/components/query/keys";
+import { OlderRows } from "@/components/query/older-rows";
 import { QueryView } from "@/components/query/query-view";
 import { useConsoleWrite } from "@/components/query/use-console-write";
 import { useErrorText } from "@/components/query/use-error-text";
@@ -89,7 +90,7 @@ export function WebhooksPage(): ReactElement {
   const t = useTranslations("webhooks");
   const [state, setState] = useQueryState("state", parseAsStringLiteral(WEBHOOK_STATES));
   const found = useWebhooks(state ?? "");
-  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = found;
+  const { data } = found;
   return (
     <>
       <PageHeader title={t("title")} lead={t("lead")} />
@@ -134,13 +135,7 @@ export function WebhooksPage(): ReactElement {
                     ))}
                   </ul>
                 )}
-                {hasNextPage ? (
-                  <div className="border-t px-4 py-3 text-center">
-                    <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-                      {t("older")}
-                    </Button>
-                  </div>
-                ) : null}
+                <OlderRows query={found} label={t("older")} />
               </Card>
             </div>
           );
