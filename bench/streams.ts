@@ -8,7 +8,7 @@
  * `--profile`: the gateway under the V8 profiler, with the functions that took the time.
  */
 import { mkdirSync } from "node:fs";
-import { availableParallelism, loadavg } from "node:os";
+import { loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BudgetSpec, Company } from "./harness/company";
@@ -21,8 +21,8 @@ import type { Bench, BenchSession } from "./harness/session";
 import { startBenchStack } from "./harness/stack";
 import type { BenchStack } from "./harness/stack";
 import { percentile, tableText } from "./harness/table";
-import { keepAwake } from "./streams/awake";
 import { oddMake, problemOf } from "./streams/contents";
+import { CORES, giveLastCore, keepAwake, leaveLastCore } from "./streams/cores";
 import type { MadeStream, RoundShape, Way } from "./streams/rounds";
 import { addSent, eventGaps, eventTimes, firstByteTimes, runStreams, withCpu } from "./streams/rounds";
 
@@ -50,7 +50,7 @@ const ROUND: RoundShape = {
 /** For as many calls as it takes until the engine has compiled what they run. */
 const WARM_UP: RoundShape = {
   slots: 100,
-  streamsPerSlot: 20,
+  streamsPerSlot: 60,
   startEveryMs: 5,
   makeOf: (index) => ({ ...ROUND.makeOf(index), paceMs: 5 }),
 };
@@ -227,7 +227,16 @@ async function runRounds(course: Course, ways: Ways): Promise<{ idle: number; op
   return { idle, open };
 }
 
+function sayConditions(session: BenchSession, hasOwnCore: boolean, isAwake: boolean): void {
+  const [load = 0] = loadavg();
+  session.say(
+    `load of the machine before: ${load.toFixed(1)} on ${String(CORES)} cores, which ${isAwake ? "do not halt" : "MAY HALT"}; ` +
+      `gateway and relays ${hasOwnCore ? "on one of their own" : "WITHOUT one of their own"}`,
+  );
+}
+
 export const bench: Bench = async (session) => {
+  const hasOwnCore = leaveLastCore();
   const isProfile = session.flags.has("--profile");
   const profiles = join(process.cwd(), "dist", "bench-profiles", String(process.pid));
   if (isProfile) mkdirSync(profiles, { recursive: true });
@@ -237,9 +246,9 @@ export const bench: Bench = async (session) => {
   const company = await makeCompany(stack, tap.url);
   const ways = await startWays(stack, tap, company);
   const course = new Course(session, stack, tap);
-  const [load = 0] = loadavg();
-  const awake = keepAwake(session, stack.folder) ? ", kept awake" : "";
-  session.say(`load of the machine before: ${load.toFixed(1)} on ${String(availableParallelism())} cores${awake}`);
+  if (hasOwnCore)
+    for (const { processes } of Object.values(ways) as Way[]) for (const { pid } of processes) giveLastCore(pid);
+  sayConditions(session, hasOwnCore, keepAwake(session));
   const { idle, open } = await runRounds(course, ways);
   printTimes(session, course.measured);
   session.say(
