@@ -30,11 +30,13 @@ export const SCHEDULES: readonly Schedule[] = [
 interface Tick {
   readonly name: string;
   readonly everyMs: number;
+  /** Between two runs where the last one counted something of this name that people wait for. */
+  readonly hurry?: { readonly count: string; readonly everyMs: number };
   readonly run: (context: WorkerContext) => Promise<Record<string, number>>;
 }
 
 const TICKS: readonly Tick[] = [
-  { name: "counter-recovery", everyMs: 1_000, run: counterRecovery },
+  { name: "counter-recovery", everyMs: 1_000, hurry: { count: "fenced", everyMs: 200 }, run: counterRecovery },
   { name: "reservation-sweep", everyMs: 1_000, run: reservationSweep },
   { name: "snapshot-compile", everyMs: 1_000, run: snapshotCompile },
   { name: "threshold-alerts", everyMs: 1_000, run: thresholdAlerts },
@@ -52,8 +54,12 @@ export function startTicks(context: WorkerContext): { stop(): Promise<void> } {
   const { log } = context.services.deps;
   const running = TICKS.map(async (tick) => {
     while (!stopping.signal.aborted) {
-      await tick.run(context).catch((error: unknown) => log.warn({ err: error, tick: tick.name }, "a tick failed"));
-      await pause(tick.everyMs, stopping.signal);
+      const counts = await tick.run(context).catch((error: unknown) => {
+        log.warn({ err: error, tick: tick.name }, "a tick failed");
+        return undefined;
+      });
+      const isHurried = tick.hurry !== undefined && (counts?.[tick.hurry.count] ?? 0) > 0;
+      await pause(isHurried ? tick.hurry.everyMs : tick.everyMs, stopping.signal);
     }
   });
   return {

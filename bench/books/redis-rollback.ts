@@ -6,7 +6,7 @@
  * lengths are noted four times a second, and after the kill the file is cut to one of them. A torn tail, should a note
  * fall into the middle of a write, is Redis' own business (`aof-load-truncated`, on by default).
  */
-import { readdirSync, statSync, truncateSync } from "node:fs";
+import { existsSync, readdirSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import type { HotConnection } from "@/lib/redis/client";
 import type { RunningRedis } from "@/lib/services/redis";
@@ -60,6 +60,8 @@ export class AppendOnlyMarks {
   }
 
   private note(): void {
+    // Gone where a server is about to be started with nothing.
+    if (!existsSync(this.folder)) return;
     const file = this.newestFile();
     this.marks.push({ atMs: performance.now(), file, bytes: statSync(join(this.folder, file)).size });
     if (this.marks.length > MARKS_KEPT) this.marks.shift();

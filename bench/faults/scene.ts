@@ -204,6 +204,8 @@ export async function runRow(session: BenchSession, plant: Plant, row: FaultRow)
     seen = await row.run(scene);
   } catch (error) {
     seen = { measured: "", problems: [error instanceof Error ? error.message : String(error)] };
+    // Said at once: with the fault still there, the books may not be reached.
+    session.say(`the row broke off: ${String(seen.problems[0])}`);
   }
   await pause(AFTER_MS);
   await Promise.all(groups.map((group) => group.stop()));

@@ -16,6 +16,7 @@ import type { Authenticated, Classified, Held, Received } from "./exchange";
 import { callOfSession } from "./session-call";
 import type { GatewayRequest } from "./http";
 import type { BodyGuard, BudgetLedger, PolicySource, PreviousAttempt, TokenEstimator } from "./ports";
+import { StoreUnavailable } from "./ports";
 import type { ReadBodyDeps } from "./stages/read-body";
 import { readRequest } from "./stages/read-body";
 import type { AuthenticateDeps } from "./stages/authenticate";
@@ -286,6 +287,7 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
   const { request, received, route } = asked;
   let nowMs = deps.clock.nowMs();
   let caller: Classified | undefined;
+  let missed = 0;
   const numbers = { next: following ? following.failed.attempt + 1 : 0 };
   const refuse = (refusal: Denial): Refused => ({ refusal, caller, request: asked.body.current });
   const maxCost = maxCostOf(request);
@@ -333,7 +335,12 @@ export async function hold(asked: Asked, deps: HoldDeps, following?: Following):
     if (isDenial(result)) return refuse(result);
     if (!("again" in result)) return result;
     if (result.again === "clock") nowMs = result.nowMs;
-    else await deps.policies.catchUp(caller.view.organisation.id);
+    else {
+      // Once: a store that is gone by now is so for the next hold, too, which says whether the call may pass without it.
+      await deps.policies.catchUp(caller.view.organisation.id).catch((error: unknown) => {
+        if (missed++ > 0 || !(error instanceof StoreUnavailable)) throw error;
+      });
+    }
   }
   return refuse(denial("quota_store_unavailable", { retryAfterMs: 1000 }));
 }

@@ -117,6 +117,29 @@ describe("a gateway behind a fence", () => {
   });
 });
 
+describe("a call that ends behind a fence", () => {
+  it("keeps its lease until the store has taken its end", async () => {
+    const { store, keys, event } = await bench();
+    let nowMs = Date.now();
+    const gateway = createBudgetLedger({
+      ...{ connection: store, gatewayId: "gw_1", clock: systemClock, beats: false },
+      ...{ leaseMs: 5_000, scriptNowMs: () => String(nowMs) },
+    });
+    const call = event();
+    await reserveFor(gateway, store.redis, call);
+    await store.redis.set(keys.generation, "another server");
+    await gateway.heartbeat();
+    await settleFor(gateway, call);
+    nowMs += 60_000;
+    await gateway.heartbeat();
+    expect(Number(await store.redis.zscore(keys.deadlines, `${call.requestId}:0`))).toBe(nowMs + 5_000);
+    await store.redis.set(keys.generation, store.runId() ?? "");
+    await gateway.heartbeat();
+    expect(await store.redis.zcard(keys.deadlines)).toBe(0);
+    expect(gateway.counts()).toMatchObject({ open: 0, undelivered: 0 });
+  });
+});
+
 describe("a gateway whose Redis lost its latest writes", () => {
   it("announces a settlement although the watermark has passed its old stream id already", async () => {
     const { store, keys, event, mark, rollBack, organisation } = await bench();

@@ -282,10 +282,11 @@ export class GatewayCalls {
   private async beatOne(organisationId: string, calls: OrganisationCalls): Promise<void> {
     const runId = this.options.connection.runId();
     if (runId === undefined) return;
-    const running = [...calls.open.values()].filter((call) => !call.end);
-    const reply = await this.renew(organisationId, running.slice(0, RENEW_BATCH));
-    for (let from = RENEW_BATCH; from < running.length; from += RENEW_BATCH) {
-      await this.renew(organisationId, running.slice(from, from + RENEW_BATCH));
+    // Ended ones, too, until the store has their end: under a long fence it would take them for those of a dead process.
+    const held = this.deliverable(calls);
+    const reply = await this.renew(organisationId, held.slice(0, RENEW_BATCH));
+    for (let from = RENEW_BATCH; from < held.length; from += RENEW_BATCH) {
+      await this.renew(organisationId, held.slice(from, from + RENEW_BATCH));
     }
     const [epoch, generation, booked] = [textAt(reply, 0), textAt(reply, 1), textAt(reply, 2)];
     this.storeAheadMs = numberAt(reply, 3) - this.options.clock.nowMs();
@@ -297,12 +298,16 @@ export class GatewayCalls {
     forgetBooked(calls, booked, this.options.clock.nowMs());
     this.options.onEpoch(organisationId, epoch);
     calls.isOverfull = await this.isOverfull(organisationId);
-    const ended = [...calls.open.values()].filter(
-      (call) => call.end && !(calls.isOverfull && this.journalled.has(call.reservationId)),
-    );
+    const ended = this.deliverable(calls).filter((call) => call.end);
     for (let from = 0; from < ended.length; from += MAX_ENDS) {
       await this.deliver(organisationId, ended.slice(from, from + MAX_ENDS));
     }
+  }
+
+  /** Without the ends that are on disk and have to wait because too much of the organisation waits for the ledger. */
+  private deliverable({ open, isOverfull }: OrganisationCalls): OpenCall[] {
+    const calls = [...open.values()];
+    return isOverfull ? calls.filter((call) => !call.end || !this.journalled.has(call.reservationId)) : calls;
   }
 
   /** Asked of the store under every fence: it may have lost that, too. */

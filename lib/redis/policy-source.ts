@@ -41,6 +41,8 @@ interface CachedOrganisation {
   readonly documents: Map<string, unknown>;
   snapshot: OrganisationSnapshot | undefined;
   readonly apiKeys: Map<string, ApiKeyDocument>;
+  /** As they were before the whole was read again, until each is read anew: they stand in where the store cannot be asked. */
+  readonly formerKeys: Map<string, ApiKeyDocument>;
   readonly absentKeys: Absences;
   /** Where a load began while another ran: one load serves all callers, a later one sees later changes. */
   loading: Promise<void> | undefined;
@@ -105,6 +107,8 @@ function apply(cached: CachedOrganisation, reply: ScriptReply): void {
   }
   if (numberAt(reply, 2) === 1) {
     cached.documents.clear();
+    for (const [hash, document] of cached.apiKeys) cached.formerKeys.set(hash, document);
+    if (cached.formerKeys.size > MAX_KEYS_PER_ORGANISATION) cached.formerKeys.clear();
     cached.apiKeys.clear();
   }
   for (let index = 3; index + 1 < reply.length; index += 2) {
@@ -112,6 +116,7 @@ function apply(cached: CachedOrganisation, reply: ScriptReply): void {
     const json = textAt(reply, index + 1);
     if (field.startsWith("k:")) {
       cached.apiKeys.delete(field.slice(2));
+      cached.formerKeys.delete(field.slice(2));
       cached.absentKeys.appeared(field.slice(2));
     } else if (json === "") cached.documents.delete(field);
     else cached.documents.set(field, parseField(field, json));
@@ -172,11 +177,16 @@ export class RedisPolicySource implements PolicySource {
     if (known) return known;
     if (cached.absentKeys.has(hash)) return undefined;
     const { epoch } = cached;
-    const { json, isLost } = await this.readKey(organisationId, hash);
+    const json = await this.readKey(organisationId, hash).catch((error: unknown) => {
+      const former = cached.formerKeys.get(hash);
+      if (former) return former;
+      throw error;
+    });
+    if (typeof json === "object" && json !== null) return json;
     // Read before a change that was applied meanwhile: right for this call, not to be kept.
     const isCurrent = cached.epoch === epoch;
+    if (isCurrent) cached.formerKeys.delete(hash);
     if (json === null) {
-      if (isLost) throw new StoreUnavailable("the keys of the organisation are lost");
       if (isCurrent) cached.absentKeys.note(hash);
       return undefined;
     }
@@ -222,6 +232,7 @@ export class RedisPolicySource implements PolicySource {
       documents: new Map(),
       snapshot: undefined,
       apiKeys: new Map(),
+      formerKeys: new Map(),
       absentKeys: new Absences(this.clock, ABSENT),
       loading: undefined,
       isSuspect: false,
@@ -239,15 +250,17 @@ export class RedisPolicySource implements PolicySource {
     this.organisations.set(organisationId, cached);
   }
 
-  /** The key's document, or whether its absence says nothing because the snapshot itself is gone. */
-  private async readKey(organisationId: string, hash: string): Promise<{ json: string | null; isLost: boolean }> {
+  /** The key's document; null where it has none. Throws StoreUnavailable, also where the snapshot itself is gone. */
+  private async readKey(organisationId: string, hash: string): Promise<string | null> {
     const keys = keysOf(organisationId);
     const { redis } = this.connection;
     try {
       // In one step: what is lost or published in between would make the two contradict each other.
       const reading = redis.multi().hget(keys.apiKeys, hash).exists(keys.epoch).exec();
       const [[, json] = [], [, hasEpoch] = []] = (await beforeDeadline(reading, STORE_DEADLINE_MS)) ?? [];
-      return { json: typeof json === "string" ? json : null, isLost: hasEpoch !== 1 };
+      if (typeof json === "string") return json;
+      if (hasEpoch !== 1) throw new Error("the keys of the organisation are lost");
+      return null;
     } catch (error) {
       throw new StoreUnavailable("the key cannot be read", 1000, error);
     }

@@ -25,8 +25,8 @@ export interface StoreRig {
   startStore(): Promise<void>;
   /** An organisation whose one budget is only counted, unless it is said to be enforced. */
   organisation(enforcement?: "enforce" | "warn", options?: TestOrganisationOptions): Promise<TestOrganisation>;
-  /** Brings every gateway and the organisation back, as heartbeats and the worker do. */
-  heal(made: TestOrganisation, gateways: readonly RunningGateway[]): Promise<void>;
+  /** Brings every gateway and the organisations back, as heartbeats and the worker do; all that have had calls meanwhile. */
+  heal(organisations: readonly TestOrganisation[], gateways: readonly RunningGateway[]): Promise<void>;
   /** Entries, their sum, and what the budget's counter holds. */
   books(made: TestOrganisation): Promise<Books>;
   close(): Promise<void>;
@@ -53,7 +53,7 @@ export async function startStoreRig(): Promise<StoreRig> {
       await expect.poll(() => bench.store.runId(), { timeout: 10_000 }).toBeDefined();
     },
     organisation: (enforcement = "warn", options = {}) => organisation(bench, enforcement, options),
-    heal: (made, gateways) => heal(bench, made, gateways),
+    heal: (organisations, gateways) => heal(bench, organisations, gateways),
     books: (made) => books(bench, made),
     close: async () => {
       await bench.close();
@@ -82,13 +82,19 @@ async function organisation(
   return made;
 }
 
-async function heal(bench: TestBench, made: TestOrganisation, gateways: readonly RunningGateway[]): Promise<void> {
+async function heal(
+  bench: TestBench,
+  organisations: readonly TestOrganisation[],
+  gateways: readonly RunningGateway[],
+): Promise<void> {
   const watch = new FenceWatch();
-  const step = async () => {
-    for (const gateway of gateways) await gateway.ledger.heartbeat();
-    return recoverOrganisation(bench.books, made.organisationId, watch).catch(() => "away");
-  };
-  await expect.poll(step, { timeout: 20_000 }).toMatch(/^(recovered|sound)$/u);
+  for (const { organisationId } of organisations) {
+    const step = async () => {
+      for (const gateway of gateways) await gateway.ledger.heartbeat();
+      return recoverOrganisation(bench.books, organisationId, watch).catch(() => "away");
+    };
+    await expect.poll(step, { timeout: 20_000 }).toMatch(/^(recovered|sound)$/u);
+  }
   for (const gateway of gateways) {
     await expect
       .poll(

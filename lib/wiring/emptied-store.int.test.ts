@@ -40,7 +40,7 @@ describe("a store that lost its data", () => {
       expect(await call(gateway, secret)).toBe("503 quota_store_unavailable");
       await gateway.ledger.heartbeat();
     }
-    await rig.heal(made, [gateway]);
+    await rig.heal([made], [gateway]);
     expect(await call(gateway, made.apiKey.secret)).toBe("200");
     expect(await call(gateway, secret)).toBe("200");
   }, 60_000);
@@ -61,7 +61,7 @@ describe("a store that lost its data", () => {
     expect(await call(seasoned, soft.apiKey.secret)).toBe("200");
     await drainChanges(rig.bench.control);
     expect(await call(fresh, madeUp)).toBe("401 invalid_api_key");
-    for (const one of [soft, made]) await rig.heal(one, [seasoned, fresh]);
+    await rig.heal([soft, made], [seasoned, fresh]);
     for (const { apiKey } of [made, soft]) expect(await call(fresh, apiKey.secret)).toBe("200");
   }, 60_000);
 
@@ -83,6 +83,24 @@ describe("a store that lost its data", () => {
     }
   }, 60_000);
 
+  it("is none where it goes away after its whole was read anew, and before a key was", async () => {
+    const made = await rig.organisation("warn");
+    const gateway = await rig.bench.gateway({ journal: journal() });
+    expect(await call(gateway, made.apiKey.secret)).toBe("200");
+    const hash = hashApiKey(TEST_PEPPER, made.apiKey.secret);
+    const subscriber = connectPatient(rig.redisUrl, "spillway-test-changes");
+    const policies = new RedisPolicySource(rig.bench.store, subscriber);
+    expect(await lookUp(policies, made.organisationId, hash)).toBe("known");
+    policies.suspect(made.organisationId);
+    // The second waits for the reading of the whole, which has begun meanwhile.
+    for (let count = 0; count < 2; count += 1) await policies.catchUp(made.organisationId);
+    await rig.stopStore();
+    expect(await lookUp(policies, made.organisationId, hash)).toBe("known");
+    await rig.startStore();
+    await rig.heal([made], [gateway]);
+    await policies.close();
+  }, 60_000);
+
   it("heals when it loses them again, although every gateway had announced to this very server", async () => {
     const made = await rig.organisation("enforce");
     const gateway = await rig.bench.gateway();
@@ -90,7 +108,7 @@ describe("a store that lost its data", () => {
       expect(await call(gateway, made.apiKey.secret)).toBe("200");
       await expect.poll(async () => (await rig.books(made)).entries).toBe(loss + 1);
       await rig.bench.store.redis.flushall();
-      await rig.heal(made, [gateway]);
+      await rig.heal([made], [gateway]);
     }
     const booked = await rig.books(made);
     expect(booked).toMatchObject({ entries: 3, settled: booked.sum, held: 0n });
@@ -114,7 +132,7 @@ describe("a store that lost its data", () => {
     await drainChanges(rig.bench.control);
     await expect.poll(() => call(stranger, made.apiKey.secret)).toBe("200");
     await expect.poll(() => call(gateway, made.apiKey.secret)).toBe("200");
-    await rig.heal(soft, [gateway]);
+    await rig.heal([soft], [gateway]);
     const booked = await rig.books(soft);
     expect(booked).toMatchObject({ entries: 4, estimated: 0, settled: booked.sum, held: 0n });
   }, 60_000);

@@ -47,7 +47,7 @@ describe("calls that pass without the store", () => {
       expect(await refused.json()).toMatchObject({ error: { code: "rate_limit_exceeded" } });
     }
     await rig.startStore();
-    await rig.heal(made, gateways);
+    await rig.heal([made], gateways);
     const booked = await rig.books(made);
     expect(booked).toMatchObject({ entries: 6, estimated: 0, settled: booked.sum, held: 0n });
     const { rows } = await rig.bench.books.db.pool.query<{ explanation: object }>(
@@ -68,7 +68,7 @@ describe("calls that pass without the store", () => {
     expect(answers.sort()).toEqual(["200", "200", ...Array<string>(3).fill("429 concurrency_limit_exceeded")]);
     expect(await call(gateway, secret)).toBe("200");
     await rig.startStore();
-    await rig.heal(made, [gateway]);
+    await rig.heal([made], [gateway]);
     const answer = await ask(gateway, secret);
     expect([answer.status, answer.headers.get("x-spillway-degraded")]).toEqual([200, null]);
   }, 60_000);

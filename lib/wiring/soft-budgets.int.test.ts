@@ -30,8 +30,7 @@ describe("a store that is away", () => {
     for (let count = 0; count < 5; count += 1) expect(await call(gateway, soft.apiKey.secret)).toBe("200");
     expect(await call(gateway, hard.apiKey.secret)).toBe("503 quota_store_unavailable");
     await rig.startStore();
-    await rig.heal(soft, [gateway]);
-    await rig.heal(hard, [gateway]);
+    await rig.heal([soft, hard], [gateway]);
     for (const [made, entries] of [
       [soft, 6],
       [hard, 1],
@@ -53,7 +52,7 @@ describe("a store that is away", () => {
     expect(passed).toBeGreaterThan(1);
     expect(answers.slice(passed)).toEqual(Array.from({ length: 20 - passed }, () => "503 quota_store_unavailable"));
     await rig.startStore();
-    await rig.heal(made, [gateway]);
+    await rig.heal([made], [gateway]);
     const booked = await rig.books(made);
     expect(booked).toMatchObject({ entries: passed + 1, estimated: 0, settled: booked.sum, held: 0n });
   }, 60_000);
@@ -65,7 +64,7 @@ describe("a store that is away", () => {
     await rig.stopStore();
     expect(await call(gateway, made.apiKey.secret)).toBe("503 quota_store_unavailable");
     await rig.startStore();
-    await rig.heal(made, [gateway]);
+    await rig.heal([made], [gateway]);
   }, 60_000);
 
   it("takes what a process has left that was killed meanwhile, each call once, one in mid-answer at its hold", async () => {
@@ -92,7 +91,7 @@ describe("a store that is away", () => {
     // Two processes of the same folder come after it.
     const heirs = [await rig.bench.gateway({ journal: settings }), await rig.bench.gateway({ journal: settings })];
     const left = async () => {
-      await rig.heal(made, heirs);
+      await rig.heal([made], heirs);
       return (await rig.books(made)).entries;
     };
     await expect.poll(left, { timeout: 30_000, interval: 500 }).toBe(6);
@@ -119,7 +118,7 @@ describe("usage that no worker books", () => {
       [hard, 4],
     ] as const) {
       await rig.bench.book(made.organisationId);
-      await rig.heal(made, [gateway]);
+      await rig.heal([made], [gateway]);
       const booked = await rig.books(made);
       expect(booked).toMatchObject({ entries, estimated: 0, settled: booked.sum, held: 0n });
     }
