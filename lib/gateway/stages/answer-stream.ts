@@ -29,7 +29,7 @@ import { streamWriter } from "./translation";
 import { speaksOfAccount } from "./upstream-error";
 import { isCutShort, showsAllOutput } from "./visible-output";
 
-const PROGRESS_EVERY_MS = 500;
+const PROGRESS_EVERY_MS = 1_000;
 
 const TROUBLE = {
   upstream_error: "The model provider broke off the stream.",
