@@ -110,6 +110,7 @@ function apply(cached: CachedOrganisation, reply: ScriptReply): void {
     for (const [hash, document] of cached.apiKeys) cached.formerKeys.set(hash, document);
     if (cached.formerKeys.size > MAX_KEYS_PER_ORGANISATION) cached.formerKeys.clear();
     cached.apiKeys.clear();
+    cached.isSuspect = false;
   }
   for (let index = 3; index + 1 < reply.length; index += 2) {
     const field = textAt(reply, index);
@@ -122,7 +123,6 @@ function apply(cached: CachedOrganisation, reply: ScriptReply): void {
     else cached.documents.set(field, parseField(field, json));
   }
   cached.epoch = textAt(reply, 0);
-  cached.isSuspect = false;
   // What was removed has no documents.
   cached.snapshot = cached.epoch === REMOVED_EPOCH ? undefined : snapshotOf(cached);
 }
