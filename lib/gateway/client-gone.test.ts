@@ -6,7 +6,7 @@ import { createGatewayCore } from "./handler";
 import type { GatewayDeps } from "./handler";
 import type { UpstreamRequest } from "./ports";
 import { UpstreamFailure } from "./ports";
-import { SECRET, world } from "./testing/world";
+import { jsonRequest, world } from "./testing/world";
 
 interface Booked {
   readonly usage: { readonly outputTokens: number };
@@ -80,17 +80,7 @@ function recording({ ledger }: GatewayDeps, booked: Booked[]): Pick<GatewayDeps,
 
 function call(model: string, signal: AbortSignal, deps: GatewayDeps) {
   const body = { model, stream: true, max_tokens: CAP, messages: [{ role: "user", content: "think" }] };
-  return createGatewayCore(deps)(
-    {
-      ...{ method: "POST", url: "/v1/chat/completions", signal },
-      headers: { get: (name) => (name === "authorization" ? `Bearer ${SECRET}` : null) },
-      bytes: () => Promise.resolve(new TextEncoder().encode(JSON.stringify(body))),
-      chunks: () => {
-        throw new Error("no form");
-      },
-    },
-    { waitUntil: () => undefined },
-  );
+  return createGatewayCore(deps)(jsonRequest("/v1/chat/completions", body, signal), { waitUntil: () => undefined });
 }
 
 const NOBODY: ByteSink = { write: () => true, end: () => undefined, fail: () => undefined };

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { createGatewayCore } from "./handler";
 import { StoreUnavailable } from "./ports";
-import { SECRET, world } from "./testing/world";
+import { jsonRequest, world } from "./testing/world";
 
 const BODY = { model: "chat-0-sandbox", messages: [{ role: "user", content: "hello" }] };
 
@@ -25,17 +25,7 @@ async function callWith(stale: number): Promise<{ readonly status: number; reado
         return Promise.reject(new StoreUnavailable("gone in between"));
       },
     },
-  })(
-    {
-      ...{ method: "POST", url: "/v1/chat/completions", signal: new AbortController().signal },
-      headers: { get: (name) => (name === "authorization" ? `Bearer ${SECRET}` : null) },
-      bytes: () => Promise.resolve(new TextEncoder().encode(JSON.stringify(BODY))),
-      chunks: () => {
-        throw new Error("no form");
-      },
-    },
-    { waitUntil: () => undefined },
-  );
+  })(jsonRequest("/v1/chat/completions", BODY), { waitUntil: () => undefined });
   return { status: answer.status, asked };
 }
 

@@ -1,7 +1,7 @@
 /** Nobody follows a redirect with a caller's prompt: what a provider answers with one is not served, and not paid for. */
 import { expect, it } from "vitest";
 import { createGatewayCore } from "./handler";
-import { SECRET, world } from "./testing/world";
+import { jsonRequest, world } from "./testing/world";
 
 it.each([301, 302, 307, 308])("an answer of %i is the provider's trouble and costs nothing", async (status) => {
   const text = "<html>moved</html>";
@@ -19,17 +19,9 @@ it.each([301, 302, 307, 308])("an answer of %i is the provider's trouble and cos
     },
   };
   const body = { model: "chat-0-sandbox", messages: [{ role: "user", content: "hello" }] };
-  const answer = await createGatewayCore({ ...deps, ledger })(
-    {
-      ...{ method: "POST", url: "/v1/chat/completions", signal: new AbortController().signal },
-      headers: { get: (name) => (name === "authorization" ? `Bearer ${SECRET}` : null) },
-      bytes: () => Promise.resolve(new TextEncoder().encode(JSON.stringify(body))),
-      chunks: () => {
-        throw new Error("no form");
-      },
-    },
-    { waitUntil: () => undefined },
-  );
+  const answer = await createGatewayCore({ ...deps, ledger })(jsonRequest("/v1/chat/completions", body), {
+    waitUntil: () => undefined,
+  });
   expect([answer.status, faults]).toEqual([502, []]);
   expect(ends.length).toBeGreaterThan(0);
   expect(ends.every((end) => end === "void" || end === "0")).toBe(true);

@@ -1,7 +1,7 @@
 /** A price that stops covering the call while it runs: the reservation ends all the same. */
 import { expect, it } from "vitest";
 import { createGatewayCore } from "./handler";
-import { MODELS, SECRET, world } from "./testing/world";
+import { MODELS, jsonRequest, world } from "./testing/world";
 
 const MODEL = "chat-0-sandbox";
 
@@ -28,17 +28,9 @@ it("a call that no price covers any more ends at its hold, as unknown", async ()
   };
   const body = { model: MODEL, messages: [{ role: "user", content: "hello" }] };
   const pending: Promise<unknown>[] = [];
-  const answer = await createGatewayCore({ ...deps, ledger })(
-    {
-      ...{ method: "POST", url: "/v1/chat/completions", signal: new AbortController().signal },
-      headers: { get: (name) => (name === "authorization" ? `Bearer ${SECRET}` : null) },
-      bytes: () => Promise.resolve(new TextEncoder().encode(JSON.stringify(body))),
-      chunks: () => {
-        throw new Error("no form");
-      },
-    },
-    { waitUntil: (promise) => pending.push(promise.catch(() => undefined)) },
-  );
+  const answer = await createGatewayCore({ ...deps, ledger })(jsonRequest("/v1/chat/completions", body), {
+    waitUntil: (promise) => pending.push(promise.catch(() => undefined)),
+  });
   await Promise.all(pending);
   expect(held).toHaveLength(1);
   expect(Number(held[0])).toBeGreaterThan(0);

@@ -3,7 +3,7 @@ import { createGatewayCore } from "../handler";
 import type { GatewayAnswer } from "../http";
 import { isByteStream, webStreamOf } from "../byte-stream";
 import type { AnswerOwners, KeptAnswerOwner } from "../ports";
-import { SECRET, world } from "../testing/world";
+import { jsonRequest, world } from "../testing/world";
 import { containersNamed } from "./containers";
 
 const OWN = "container_own";
@@ -79,18 +79,8 @@ it.each(["whole", "streamed"] as const)(
     await answerOwners.note("t0123456789a", [OTHERS], stranger);
     const core = createGatewayCore({ ...deps, providers, answerOwners });
     const ask = async (body: object): Promise<GatewayAnswer> => {
-      const text = JSON.stringify({ ...BODY, stream: kind === "streamed", ...body });
-      const answer = await core(
-        {
-          ...{ method: "POST", url: "/v1/messages", signal: new AbortController().signal },
-          headers: { get: (name) => (name === "x-api-key" ? SECRET : null) },
-          bytes: () => Promise.resolve(new TextEncoder().encode(text)),
-          chunks: () => {
-            throw new Error("no form");
-          },
-        },
-        { waitUntil: () => undefined },
-      );
+      const sentBody = { ...BODY, stream: kind === "streamed", ...body };
+      const answer = await core(jsonRequest("/v1/messages", sentBody), { waitUntil: () => undefined });
       if (isByteStream(answer.body)) await new Response(webStreamOf(answer.body)).text();
       return answer;
     };

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { isByteStream, webStreamOf } from "../byte-stream";
 import { createGatewayCore } from "../handler";
-import { SECRET, world } from "../testing/world";
+import { jsonRequest, world } from "../testing/world";
 
 interface Booked {
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number };
@@ -20,18 +20,7 @@ async function bookedOf(route: string, body: object, text: string, isEvents: boo
     return Promise.resolve();
   };
   const gateway = createGatewayCore({ ...deps, ledger: { ...deps.ledger, settle } });
-  const bytes = new TextEncoder().encode(JSON.stringify(body));
-  const answer = await gateway(
-    {
-      ...{ method: "POST", url: `/v1/${route}`, signal: new AbortController().signal },
-      headers: { get: (name) => (name === "authorization" ? `Bearer ${SECRET}` : null) },
-      bytes: () => Promise.resolve(bytes),
-      chunks: () => {
-        throw new Error("no form");
-      },
-    },
-    { waitUntil: () => undefined },
-  );
+  const answer = await gateway(jsonRequest(`/v1/${route}`, body), { waitUntil: () => undefined });
   if (isByteStream(answer.body)) await new Response(webStreamOf(answer.body)).text();
   expect([answer.status, faults, booked.length]).toEqual([200, [], 1]);
   const [only] = booked;

@@ -11,6 +11,7 @@ import { DEFAULT_RETRY } from "@/lib/routing/retry-plan";
 import type { ByteSink, ByteStream } from "../byte-stream";
 import { KnownKeys } from "../known-keys";
 import type { GatewayDeps } from "../handler";
+import type { GatewayRequest } from "../http";
 import type { OrganisationSnapshot } from "../organisation-view";
 import type { BudgetLedger, ProviderClient, ReserveOutcome, UpstreamResponse } from "../ports";
 import { UpstreamFailure } from "../ports";
@@ -230,4 +231,21 @@ export function world(answers: readonly ScriptedAnswer[], outcomes: readonly Res
     onFault: (error) => faults.push(error),
   };
   return { deps, faults, ends };
+}
+
+/** A JSON body to a path of the world, with its key in the header that the route's clients send it in. */
+export function jsonRequest(
+  url: string,
+  body: object,
+  signal: AbortSignal = new AbortController().signal,
+): GatewayRequest {
+  const [header, value] = url === "/v1/messages" ? ["x-api-key", SECRET] : ["authorization", `Bearer ${SECRET}`];
+  return {
+    ...{ method: "POST", url, signal },
+    headers: { get: (name) => (name === header ? value : null) },
+    bytes: () => Promise.resolve(new TextEncoder().encode(JSON.stringify(body))),
+    chunks: () => {
+      throw new Error("no form");
+    },
+  };
 }
